@@ -299,7 +299,7 @@ struct recorder_work message_work(const struct message *message)
 struct report_subject message_subject(const struct message *message)
 {
 	return (struct report_subject){message->id, message->facts, message->control,
-				       message->reported_us};
+				       message->reported_us, message->is_sound};
 }
 
 /* --- to sleep --- */

@@ -43,10 +43,10 @@ def info_file(mx):
 @pytest.fixture
 def waiting(node):
     """A node with a message that waits for a host that is down, stopped; the port of that host."""
-    def waiting(text, recipients=("bob@b.test",), settings=""):
+    def waiting(text, recipients=("bob@b.test",), settings="", sender="sender@client.test"):
         port = free_port()
         mx = node(routes=[f"b.test:127.0.0.1;{port}"], settings="probe_delay = 1\n" + settings)
-        deliver(mx, list(recipients), text)
+        deliver(mx, list(recipients), text, sender=sender)
         mx.log.wait("deferred", to="bob@b.test")
         wait_until(lambda: glob.glob(mx.queue + "/info/*/*"), "it is at S5")
         wait_until(lambda: "\nwait: " in "".join(mx.control_files().values()), "it is recorded")
@@ -94,6 +94,19 @@ def test_the_sender_of_damaged_data_is_told_in_the_end(waiting, node):
     assert failed["status"] == "5.3.0" and "damaged" in failed["text"]
     assert mx.log.wait("bounced", since=mark)["to"] == "sender@client.test"
     assert not hop.maildir("bob@b.test").files()
+
+
+def test_damaged_text_is_not_returned(waiting, run):
+    """It would be somebody else's words as the sender's, or such as no mail may have: then he would not even be
+    told."""
+    mx, _ = waiting(TEXT, sender="anna@a.test")
+    (number,) = mx.data_files()
+    change(mx.data_files()[number], b"Subject: damage\r\n", b"Subject: \0amag\n\r\r")
+    mx.start()
+    assert run(mx, "queue", "bounce", "--all", "--yes").returncode == 0
+    (report,) = mx.maildir("anna@a.test").wait()
+    assert b"bob@b.test" in report and b"amag" not in report
+    mx.wait_empty()
 
 
 def test_a_damaged_record_is_tried_again_with_a_word(waiting, node):

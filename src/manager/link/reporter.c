@@ -48,14 +48,32 @@ void report_abandon(struct report *report)
 
 /* --- its text --- */
 
+/* -EBADMSG: a disk has changed the data. */
+static int check_original(const struct reporter *reporter, const struct report_subject *subject,
+			  const enum mail_stage *place)
+{
+	uint32_t checksum = 0;
+	int file = queue_update_open_data(reporter->store, place, subject->id.number);
+	int error = file < 0 ? file
+			     : queue_update_checksum_data(file, subject->control->envelope->size,
+							  &checksum);
+
+	os_file_close(file);
+	return error == 0 && !queue_control_has_data(subject->control, checksum) ? -EBADMSG : error;
+}
+
 static int read_original(const struct reporter *reporter, const struct report_subject *subject,
 			 struct buffer *out)
 {
 	enum mail_stage stage = (enum mail_stage)subject->facts.stage;
+	const enum mail_stage *place = message_facts_are_s4(subject->facts) ? &stage : NULL;
+	bool is_sound = subject->is_sound || !subject->control->has_checksum;
+	int error = is_sound ? 0 : check_original(reporter, subject, place);
 
-	return queue_update_read_beginning(
-		reporter->store, message_facts_are_s4(subject->facts) ? &stage : NULL,
-		subject->id.number, notice_original_max(subject->control, reporter->config), out);
+	return error == 0 ? queue_update_read_beginning(
+				    reporter->store, place, subject->id.number,
+				    notice_original_max(subject->control, reporter->config), out)
+			  : error;
 }
 
 static int write_text(const struct reporter *reporter, const struct report_subject *subject,
@@ -64,8 +82,9 @@ static int write_text(const struct reporter *reporter, const struct report_subje
 	struct buffer original CLEANUP(buffer_clear) = {0};
 	int error = read_original(reporter, subject, &original);
 
-	/* if the data of a message are lost, the report is all that is left to send */
-	if (error != 0 && error != -ENODATA)
+	/* if the data of a message are lost, or are not those that its sender knows, the report is
+	 * all that is left to send */
+	if (error != 0 && error != -ENODATA && error != -EBADMSG)
 		return error;
 	notice.original = buffer_view(&original);
 	notice.now_us = os_clock_wall_us();

@@ -24,6 +24,7 @@ struct report_subject {
 	struct message_facts facts;          /* where it is */
 	const struct queue_control *control; /* borrowed until it is reported or abandoned */
 	int64_t now_us;                      /* of a delay: which are reported */
+	bool is_sound;                       /* its data have been compared with their checksum */
 };
 
 /* STORE is borrowed; QUEUE_PATH is the socket of "queue". REPORTED: a report that
