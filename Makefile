@@ -6,6 +6,7 @@ DESTDIR =
 submit_group =
 T = 60
 CUTS = 300
+DAMAGES = 10000
 VARIANT_CUTS = 20
 # what an installation has in its folders of programs
 PROGRAMS = stagepost queue send resolve names keys policy auth auth-ldap list remote lmtp local mailbox mailbox-command decode pipe launch smtpd qmtpd directory \
@@ -15,7 +16,7 @@ build/build.ninja:
 	meson setup build -Dbuildtype=release
 
 .DEFAULT_GOAL := all
-.PHONY: all tree run test check lint format coverage bench burst big crash cost kill freeze faults smuggle hostile \
+.PHONY: all tree run test check lint format coverage bench burst big crash cost damage kill freeze faults smuggle hostile \
 	partition once world world-finds world-long mutants reproducible soak model fuzz inside reliability reliability-page install uninstall \
 	fresh clean help packages clang
 
@@ -65,6 +66,9 @@ big: tree ## 100,000 and a million waiting messages; minutes, and 25 GiB
 	@MANY=100000 tests/e2e/run tests/e2e/test_many.py -s
 	@MANY=1000000 tests/e2e/run tests/e2e/test_many.py -s
 
+damage: tree ## queues whose files a disk or a hand has changed, DAMAGES times, started again and drained
+	@DAMAGES=$(DAMAGES) tests/e2e/run tests/e2e/test_damage_campaign.py -s
+
 crash: tree ## every crash state; CUTS power cuts on each filesystem, VARIANT_CUTS on each kind of ext4
 	@tests/crash/run
 	@tests/power/run --cuts $(CUTS)
@@ -99,7 +103,7 @@ hostile: tree ## hostile clients, servers, name servers and directories, publish
 
 reliability: ## all of these campaigns, one after the other, for doc/reliability.md; half a day
 	@mkdir -p doc/reliability
-	@export STAGEPOST_RECORD=$(CURDIR)/doc/reliability && $(MAKE) model && $(MAKE) crash && $(MAKE) kill && \
+	@export STAGEPOST_RECORD=$(CURDIR)/doc/reliability && $(MAKE) model && $(MAKE) crash && $(MAKE) damage && $(MAKE) kill && \
 		$(MAKE) freeze && $(MAKE) faults && $(MAKE) smuggle && $(MAKE) hostile && $(MAKE) inside && \
 		$(MAKE) partition && $(MAKE) once && $(MAKE) mutants && \
 		$(MAKE) soak && $(MAKE) fuzz && tools/coverage --e2e
