@@ -56,8 +56,9 @@ void control_mend_map(struct queue_control *control, size_t lost, uint32_t highe
 	size_t count = 0;
 	size_t next = 0;
 
-	qsort(control->deliveries, control->delivery_count, sizeof *control->deliveries,
-	      compare_recipients);
+	if (control->delivery_count > 0)
+		qsort(control->deliveries, control->delivery_count, sizeof *control->deliveries,
+		      compare_recipients);
 	is_only_of_bereft = bereft_of(control) == lost;
 	for (size_t i = 0; i < envelope->recipient_count; i++) {
 		const struct mail_recipient *recipient = &envelope->recipients[i];
