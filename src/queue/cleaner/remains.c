@@ -104,6 +104,14 @@ static void forget_data(struct remains *remains)
 	remains->is_marked = false;
 }
 
+/* One under construction may be cut, and where no order is kept a power failure empties others. */
+static bool had_text(const struct queue_cleaner *cleaner, size_t copy,
+		     const struct os_file_info *info)
+{
+	return copy != COPY_IN_INTD &&
+	       (info->size > 0 || queue_store_sync(cleaner->store) == QUEUE_SYNC_ORDERED);
+}
+
 static int read_control(const struct queue_cleaner *cleaner, const char *path, size_t copy,
 			const struct os_file_info *info, struct remains *remains)
 {
@@ -114,7 +122,7 @@ static int read_control(const struct queue_cleaner *cleaner, const char *path, s
 	if (result == 0)
 		result = queue_control_parse(buffer_view(&text), &control, NULL);
 	if (is_of_text(result))
-		remains->has_unread |= info->size > 0 && copy != COPY_IN_INTD;
+		remains->has_unread |= had_text(cleaner, copy, info);
 	if (result < 0)
 		return is_of_text(result) || result == -ENOENT ? 0 : result;
 	if (is_later(remains, control))

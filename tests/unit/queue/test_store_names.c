@@ -27,7 +27,7 @@ enum outcome {
 
 /* T todo, M mess, I info, R remote, L local, B bounce, D intd. "!": marked as ended; "=": all is
  * decided; "?": a control file that cannot be read; "~": that of an earlier message, "^" of a later
- * one, whose data were put back, "#" of one with another number. */
+ * one, whose data were put back, "#" of one with another number, "@" empty. */
 struct row {
 	const char *state;
 	const char *missing;
@@ -157,6 +157,9 @@ static const struct row rows[] = {
 	{"MR^", "", "", REPORTED, LITTER},
 	{"MR#", "", "", RETRIED, LITTER},
 	{"R#", "", "", DAMAGED, LITTER},
+	/* emptied */
+	{"IR@", "", "", DAMAGED, REMOVED},
+	{"D@", "", "", REMOVED, REMOVED},
 };
 
 /* --- the queue --- */
@@ -299,6 +302,8 @@ static void make_state(struct scene *scene)
 	for (const char *c = "RIDLMBT"; *c != '\0'; c++) {
 		if (has(state, '?') && *c != 'M' && has(state, *c))
 			write_file(scene, *c, "nothing of the kind\n");
+		if (has(state, '@') && *c != 'M' && has(state, *c))
+			write_file(scene, *c, "");
 		if (has(state, '~') && *c == 'R')
 			make_other(scene, *c, (struct mail_id){scene->number, SECOND_US - 1});
 		if (has(state, '^') && *c == 'R')
