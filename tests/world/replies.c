@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "replies.h"
+#include "accounts.h"
 #include "judge.h"
 #include <err.h>
 #include <stdio.h>
@@ -179,8 +180,34 @@ static bool is_justified(const struct host *host, const char *text)
 	return is_recent(host->justified_us);
 }
 
+/* What a node of this world has said by TEXT, which nobody notes; NULL: another host has. */
+static const char *words_of_node(const char *text)
+{
+	const char *said = NULL;
+
+	for (const struct books *books = accounts_first(); books != NULL && said == NULL;
+	     books = books->next) {
+		const uint32_t address = books->machine->address;
+		char before[40];
+
+		snprintf(before, sizeof before, "[%u.%u.%u.%u] said: ", address >> 24,
+			 address >> 16 & 0xff, address >> 8 & 0xff, address & 0xff);
+		said = strstr(text, before);
+		said = said != NULL ? said + strlen(before) : NULL;
+	}
+	return said;
+}
+
 void replies_judge(const struct machine *machine, const char *name, const char *text)
 {
+	const char *words = text != NULL ? words_of_node(text) : NULL;
+
+	if (words != NULL) { /* one that stops ends its sessions so */
+		if (strncmp(words, "421 ", 4) != 0)
+			judge_object(JUDGE_REPLIES, "%s: %s is throttled, and has only said %s",
+				     machine->name, name, words);
+		return;
+	}
 	if (!is_any(is_justified, ""))
 		judge_object(JUDGE_REPLIES,
 			     "%s: %s is throttled, and has said nothing about itself",

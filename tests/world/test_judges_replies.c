@@ -92,6 +92,19 @@ static void who_ends_a_session_at_mail_may_be_throttled(void **state)
 	assert_int_equal(objections_when_throttled("421 4.7.0 Too many concurrent connections"), 1);
 }
 
+/* What a node says nobody notes: one that stops ends its sessions, and may be throttled for that.
+ */
+static void a_node_that_stops_may_be_throttled(void **state)
+{
+	(void)state;
+	replies_begin();
+	assert_int_equal(objections_when_throttled(
+				 "mx.one.example[10.0.0.1] said: 421 4.3.2 Service is stopping"),
+			 0);
+	assert_int_equal(
+		objections_when_throttled("mx.one.example[10.0.0.1] said: 451 4.3.0 Not now"), 1);
+}
+
 /* Their words are what a session and a transaction may have had. */
 static void sessions_have_enough(void **state)
 {
@@ -138,6 +151,7 @@ int main(void)
 		SCENE_TEST(a_throttle_without_words_is_seen),
 		SCENE_TEST(a_throttle_for_one_message_is_seen),
 		SCENE_TEST(who_ends_a_session_at_mail_may_be_throttled),
+		SCENE_TEST(a_node_that_stops_may_be_throttled),
 		SCENE_TEST(sessions_have_enough),
 		SCENE_TEST(what_is_published_is_said),
 	};
