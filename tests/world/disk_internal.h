@@ -94,6 +94,8 @@ struct disk_file {
 	int level;              /* of SQLite's locks */
 	unsigned exclusive;     /* of its shared memory */
 	unsigned common;
+	uint64_t *ranges; /* bytes that it has locked (disk_range.h) */
+	size_t range_count;
 };
 
 struct disk {

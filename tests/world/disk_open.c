@@ -108,6 +108,7 @@ void disk_close(struct disk_file *file)
 		node->locked_by = NULL;
 	*((file->flags & OS_FILE_WRITE) != 0 ? &node->writers : &node->readers) -= 1;
 	node->disk->open_count--;
+	free(file->ranges);
 	free(file);
 	disk_node_check_left(node);
 	disk_node_drop(node);

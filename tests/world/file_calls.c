@@ -26,4 +26,8 @@ const struct file_calls FILE_CALLS = {
 	.list = os_file_list,
 	.lock = os_file_lock,
 	.sync_filesystem = os_file_sync_filesystem,
+	.range_lock = os_file_range_lock,
+	.range_unlock = os_file_range_unlock,
+	.range_unlock_all = os_file_range_unlock_all,
+	.range_holder = os_file_range_holder,
 };

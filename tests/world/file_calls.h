@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: ISC
 /*
- * tests/world/file_calls.h - the calls of os/file/file.h as a table, so that a test has the real
- * ones and the simulated ones beside each other. (file_calls.c is compiled twice.)
+ * tests/world/file_calls.h - the calls of os/file/file.h and range.h as a table, so that a test has
+ * the real ones and the simulated ones beside each other. (file_calls.c is compiled twice.)
  */
 #ifndef TESTS_WORLD_FILE_CALLS_H
 #define TESTS_WORLD_FILE_CALLS_H
 
 #include "os/file/file.h"
+#include "os/file/range.h"
 
 struct file_calls {
 	int (*open_directory)(int directory, const char *path);
@@ -34,6 +35,10 @@ struct file_calls {
 		    void *context);
 	int (*lock)(int file);
 	int (*sync_filesystem)(int file);
+	int (*range_lock)(int file, uint64_t offset);
+	void (*range_unlock)(int file, uint64_t offset);
+	void (*range_unlock_all)(int file);
+	int (*range_holder)(int file, uint64_t offset, int *process_out);
 };
 
 extern const struct file_calls real_calls;

@@ -26,6 +26,10 @@
 #define os_file_open_directory    world_os_file_open_directory
 #define os_file_order_holds       world_os_file_order_holds
 #define os_file_order_watch       world_os_file_order_watch
+#define os_file_range_holder      world_os_file_range_holder
+#define os_file_range_lock        world_os_file_range_lock
+#define os_file_range_unlock      world_os_file_range_unlock
+#define os_file_range_unlock_all  world_os_file_range_unlock_all
 #define os_file_read              world_os_file_read
 #define os_file_rename            world_os_file_rename
 #define os_file_rename_new        world_os_file_rename_new

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { SLOTS = 12, CALLS = 3000, SEEDS = 60, BYTES = 20000, KINDS = 22 };
+enum { SLOTS = 12, CALLS = 3000, SEEDS = 60, BYTES = 20000, KINDS = 25 };
 
 struct side {
 	const struct file_calls *calls;
@@ -170,6 +170,33 @@ static void do_file(size_t kind)
 	}
 }
 
+/* Locks on single bytes; a descriptor that is not of a regular file's has none. */
+static void do_range(size_t kind)
+{
+	size_t slot = pick(SLOTS);
+	int real = scene.real.files[slot];
+	int world = scene.world.files[slot];
+	uint64_t offset = pick(2) == 0 ? pick(3) : (uint64_t)INT64_MAX - pick(2);
+	int processes[2] = {-1, -1};
+
+	if (real < 0 || !is_regular(real))
+		return;
+	if (kind < 4) {
+		same("range lock", "", real_calls.range_lock(real, offset),
+		     world_calls.range_lock(world, offset));
+	} else if (kind < 6) {
+		same("range holder", "", real_calls.range_holder(real, offset, &processes[0]),
+		     world_calls.range_holder(world, offset, &processes[1]));
+		assert_int_equal(processes[0], processes[1]);
+	} else if (kind < 7) {
+		real_calls.range_unlock(real, offset);
+		world_calls.range_unlock(world, offset);
+	} else {
+		real_calls.range_unlock_all(real);
+		world_calls.range_unlock_all(world);
+	}
+}
+
 struct names {
 	char *names[64];
 	size_t count;
@@ -299,6 +326,8 @@ static void test_same(void **state)
 				do_open();
 			else if (kind < 18)
 				do_file(pick(9));
+			else if (kind < 21)
+				do_range(pick(8));
 			else
 				do_names(pick(12));
 		}
