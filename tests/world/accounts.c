@@ -208,8 +208,10 @@ static void end_delivery(struct account *account, const char *line, bool is_fail
 		return;
 	turns_forget(account); /* a line about its deferral may have come late */
 	delivery = delivery_of(account, (unsigned)atoi(value));
-	if (delivery->ends++ == 0)
+	delivery->ends++;
+	if (!delivery->is_told)
 		tell_waits(account, line, 0);
+	delivery->is_told = true;
 	delivery->is_his_own =
 		!field(line, "original", delivery->recipient, sizeof delivery->recipient);
 	if (delivery->is_his_own)

@@ -46,6 +46,7 @@ struct account_delivery {
 	unsigned ends;
 	int64_t end_us;     /* the first one; 0: none */
 	char recipient[64]; /* as the sender wrote it */
+	bool is_told;       /* that it has ended, since its message was mapped (waits.h) */
 	bool is_failed;
 	bool is_his_own; /* it goes to the address that the sender wrote */
 	bool is_here;    /* in a mailbox, or at the next hop: the ledger has it; not by a list */
@@ -99,6 +100,7 @@ struct books {
 	size_t hurt_count, hurt_size;
 	int64_t promised_us; /* the last time that a client heard 250 for a message */
 	int64_t outcome_us;  /* the last time that a delivery ended or was deferred */
+	int64_t filing_us;   /* the last time that "mailbox" was given a message */
 	int64_t moved_us;    /* the last time that something delayed its mail */
 	bool is_held;        /* an operator holds some */
 	struct waits *waits; /* waits.h */

@@ -171,6 +171,27 @@ static void who_stands_still_delays_what_needs_him(void **state)
 	assert_int_equal(objections_after(3), 2);
 }
 
+/* A power cut has taken what was known of it: it is mapped, and delivered, again. */
+static void what_is_delivered_again_waits_for_nothing(void **state)
+{
+	(void)state;
+	begin_node();
+	packets_log(ONE, "message_queued", "");
+	for (unsigned i = 0; i < 2; i++) {
+		packets_ask(ONE);
+		packets_resolve_to_service(ONE, "box");
+		packets_resolve(ONE, "user1@hop.example", "");
+		packets_begin_at(PACKETS_LOCAL, ONE, "");
+		packets_finish("2.0.0");
+		packets_log(ONE, "delivered", " delivery=2 to=user1@one.example by=box");
+	}
+	packets_begin(ONE, "hop.example");
+	packets_finish("4.2.0");
+	packets_log(ONE, "deferred",
+		    " delivery=1 to=user1@hop.example by=remote until=1970-01-01T00:30:00Z");
+	assert_int_equal(objections_after(30), 0);
+}
+
 static void a_pause_delays_what_is_for_its_host(void **state)
 {
 	(void)state;
@@ -288,6 +309,7 @@ int main(void)
 		SCENE_TEST(a_hold_excuses_its_message),
 		SCENE_TEST(a_reload_excuses_nothing),
 		SCENE_TEST(who_stands_still_delays_what_needs_him),
+		SCENE_TEST(what_is_delivered_again_waits_for_nothing),
 		SCENE_TEST(a_pause_delays_what_is_for_its_host),
 		SCENE_TEST(an_attempt_that_is_early_is_seen),
 		SCENE_TEST(an_attempt_in_time_is_none),

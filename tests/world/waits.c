@@ -237,6 +237,8 @@ void waits_ask(struct books *books, uint64_t number)
 	if (account == NULL)
 		return;
 	waits_drop(account);
+	for (size_t i = 0; i < account->delivery_count; i++)
+		account->deliveries[i].is_told = false;
 	account->event_us = kernel_now_us();
 	account->idle_us = 0;
 }
