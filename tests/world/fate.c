@@ -15,10 +15,11 @@ static const int64_t SECOND = 1000000;
 static const int64_t STORM = 60 * INT64_C(1000000);
 static const int64_t SOON = 10 * INT64_C(1000000);
 static const int64_t LOOK = 4000;
-static const int64_t AFTER = 600000; /* outcomes are collected for a quarter of a second */
-static const int64_t BIRTH = 50000;  /* a start makes what is missing of the queue */
+static const int64_t AFTER = 600000;  /* outcomes are collected for a quarter of a second */
+static const int64_t FILING = 50000; /* a thread, and some syncs */
+static const int64_t BIRTH = 50000;   /* a start makes what is missing of the queue */
 
-enum { RECOVERIES = 4, BIRTHS = 2, SIGNALS = 10, HOLDS = 4 };
+enum { RECOVERIES = 4, BIRTHS = 2, SIGNALS = 10, HOLDS = 4, FILERS = 5 };
 
 static void thaw(void *context)
 {
@@ -112,10 +113,28 @@ static void cut_power(const struct fate *fate)
 	mailboxes_check(node);
 }
 
+static void kill_process(struct process *process)
+{
+	ledger_excuse();
+	accounts_hurt(process->machine);
+	world_log("fate", "kills %s %d", process->program->name, process->pid);
+	process_end(process, SIGKILL);
+}
+
+/* Any one; some more often than the many others whose turn it would be. */
+static struct process *choose_process(const struct machine *node)
+{
+	struct process *process = NULL;
+
+	if (kernel_one_in(FILERS))
+		process = node_process(node, kernel_one_in(3) ? "decode" : "mailbox");
+	return process != NULL ? process : node_process(node, NULL);
+}
+
 static void strike(struct fate *fate)
 {
 	struct machine *node = fate->node;
-	struct process *process = node_process(node, NULL);
+	struct process *process = choose_process(node);
 
 	if (process == NULL || process->is_frozen)
 		return;
@@ -139,14 +158,13 @@ static void strike(struct fate *fate)
 		cut_power(fate);
 		return;
 	}
-	ledger_excuse();
-	accounts_hurt(node);
-	if (kernel_one_in(3)) {
-		stand_still(fate, process);
+	if (!kernel_one_in(3)) {
+		kill_process(process);
 		return;
 	}
-	world_log("fate", "kills %s %d", process->program->name, process->pid);
-	process_end(process, SIGKILL);
+	ledger_excuse();
+	accounts_hurt(node);
+	stand_still(fate, process);
 }
 
 static bool is_storm(const struct fate *fate)
@@ -178,6 +196,18 @@ static void cut_now(void *context)
 		cut_power(fate);
 }
 
+/* Who is filing a message dies before that is recorded, or the machine does. */
+static void strike_filing(void *context)
+{
+	struct fate *fate = context;
+	struct process *process = node_process(fate->node, "mailbox");
+
+	if (process == NULL || kernel_one_in(3))
+		cut_now(fate);
+	else if (may_strike(fate))
+		kill_process(process);
+}
+
 /* Whether what the fault waits for has happened. */
 static bool is_moment(const struct fate *fate)
 {
@@ -187,6 +217,8 @@ static bool is_moment(const struct fate *fate)
 		return books->promised_us >= fate->strike_from_us;
 	if (fate->moment == FATE_OUTCOME)
 		return books->outcome_us >= fate->strike_from_us;
+	if (fate->moment == FATE_FILING)
+		return books->filing_us >= fate->strike_from_us;
 	if (fate->moment == FATE_BORN)
 		return files_inode(fate->node, "/var/queue/format") != 0;
 	return disk_undecided(fate->node->disk) > fate->strike_undecided;
@@ -202,6 +234,9 @@ static void strike_at_moment(void *context)
 			  fate);
 	else if (fate->moment == FATE_BUSY)
 		kernel_one_in(2) ? cut_now(fate) : strike_now(fate);
+	else if (fate->moment == FATE_FILING)
+		kernel_at(kernel_now_us() + (int64_t)kernel_below((uint64_t)FILING), strike_filing,
+			  fate);
 	else if (fate->moment == FATE_BORN)
 		kernel_at(kernel_now_us() + (int64_t)kernel_below((uint64_t)BIRTH), cut_now, fate);
 	else
@@ -238,13 +273,21 @@ static void hold_manager_back(void *context)
 	wait_for(fate, FATE_PROMISED);
 }
 
+static enum fate_moment choose_wait(const struct fate *fate)
+{
+	const enum fate_moment moment = (enum fate_moment)kernel_below(FATE_BORN);
+
+	return moment == FATE_FILING && node_process(fate->node, "mailbox") == NULL ? FATE_BUSY
+										    : moment;
+}
+
 /* Now, or soon. */
 static void choose_moment(struct fate *fate)
 {
 	if (kernel_one_in(2))
 		strike_now(fate);
 	else if (!kernel_one_in(HOLDS))
-		wait_for(fate, (enum fate_moment)kernel_below(FATE_BORN));
+		wait_for(fate, choose_wait(fate));
 	else if (may_strike(fate))
 		hold_manager_back(fate);
 }

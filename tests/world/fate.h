@@ -5,9 +5,10 @@
  *
  * Half of the faults come at once. The others wait for a moment when more can go wrong: the disk is
  * busy, a client has just heard 250, also while "send" stands still and has seen nothing of that
- * mail, or a delivery has just ended; the power is what fails in most of these. And it may fail
- * again while a node recovers. In half of the worlds with many faults it fails when a queue has
- * just been made, or when that has got its first mail.
+ * mail, a delivery has just ended, or a message is being filed once, whose "mailbox" is then
+ * killed; the power is what fails in most of the others. And it may fail again while a node
+ * recovers. In half of the worlds with many faults it fails when a queue has just been made, or
+ * when that has got its first mail.
  *
  * Who freezes does so to one process, or to many at once; then somebody may lose patience and send
  * the node up to nine signals.
@@ -19,8 +20,8 @@
 
 enum { FATE_OFTEN = 4, FATE_RARELY = 1000 };
 
-/* FATE_BORN: the queue has just been made. */
-enum fate_moment { FATE_BUSY, FATE_PROMISED, FATE_OUTCOME, FATE_BORN };
+/* FATE_FILING: "mailbox" has just been given a message; FATE_BORN: the queue has just been made. */
+enum fate_moment { FATE_BUSY, FATE_PROMISED, FATE_OUTCOME, FATE_FILING, FATE_BORN };
 
 struct fate {
 	struct machine *node;

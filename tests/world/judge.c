@@ -6,8 +6,8 @@
 
 enum { TOLD_MAX = 20 };
 
-static const char *const words[JUDGE_COUNT] = {"states", "waiting", "attempts", "turns",
-					       "growth", "log",     "commands", "replies"};
+static const char *const words[JUDGE_COUNT] = {"states", "waiting",  "attempts", "turns", "growth",
+					       "log",    "commands", "replies",  "record"};
 
 static uint64_t counts[JUDGE_COUNT];
 

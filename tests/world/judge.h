@@ -16,6 +16,7 @@ enum judge {
 	JUDGE_LOG,      /* accounts.h */
 	JUDGE_COMMANDS, /* listings.h */
 	JUDGE_REPLIES,  /* replies.h */
+	JUDGE_RECORD,   /* recorded.h */
 	JUDGE_COUNT
 };
 

@@ -118,6 +118,11 @@ struct entry *ledger_entry(uint64_t number)
 	return number < ledger.count ? &ledger.entries[number] : &nothing;
 }
 
+uint64_t ledger_count(void)
+{
+	return ledger.count;
+}
+
 struct copy *ledger_find_copy(struct entry *entry, const char *recipient)
 {
 	for (size_t i = 0; i < entry->copy_count; i++)
@@ -238,6 +243,8 @@ bool ledger_is_done(void)
 /* Whether COPY may come twice. */
 static bool is_excused(const struct entry *entry, const struct copy *copy)
 {
+	if (ledger_is_filed_once(copy))
+		return false;
 	return copy->is_excused || (copy->is_member && entry->is_repeated);
 }
 
@@ -261,6 +268,7 @@ void ledger_sum(struct ledger_sums *out)
 			out->lost += entry->is_promised && copy->count == 0;
 			out->twice += too_many(copy);
 			out->unexcused += is_excused(entry, copy) ? 0 : too_many(copy);
+			out->changed += ledger_is_denied(copy);
 		}
 	}
 }
@@ -272,7 +280,8 @@ static void tell(uint64_t number, const struct entry *entry, const struct copy *
 			   : entry->is_changed                    ? "was changed"
 			   : copy->count > 1 && !is_excused(entry, copy)
 				   ? "came twice without an excuse"
-				   : NULL;
+			   : ledger_is_denied(copy) ? "was filed, and reported as failed"
+						    : NULL;
 
 	if (what != NULL && (*told)++ < TOLD_MAX)
 		world_log("ledger", "message %llu for %s %s", (unsigned long long)number,

@@ -17,6 +17,7 @@ struct copy {
 	bool is_excused;  /* it may come twice (accounts.h) */
 	bool is_settled;  /* but not because the message is in the queue again */
 	bool is_member;   /* gets it through the entry's list */
+	bool is_recorded; /* a record says that it is filed */
 };
 
 struct entry {
@@ -33,6 +34,8 @@ struct entry {
 
 /* Of a number that nobody has given out: one for nobody. */
 struct entry *ledger_entry(uint64_t number);
+/* How many numbers have been given out. */
+uint64_t ledger_count(void);
 struct copy *ledger_find_copy(struct entry *entry, const char *recipient);
 /* A new one for RECIPIENT, in place of which no pointer to another copy is good. */
 struct copy *ledger_add_copy(struct entry *entry, const char *recipient);
@@ -41,6 +44,14 @@ void ledger_count_copy(struct entry *entry, struct copy *copy);
 
 /* Something came that nobody had sent. */
 void ledger_is_strange(void);
+
+/* --- ledger_once.c --- */
+
+/* Whether it goes to a mailbox where it is filed once: nothing excuses a second one, and nobody is
+ * refused there. */
+bool ledger_is_filed_once(const struct copy *copy);
+/* Whether it was reported as failed, though it is there. */
+bool ledger_is_denied(const struct copy *copy);
 
 /* --- ledger_take.c --- */
 

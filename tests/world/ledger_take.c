@@ -34,6 +34,8 @@ static bool is_place(const struct entry *entry, const struct copy *copy, const c
  * other's owner sends. */
 static bool is_refused(const struct entry *entry, const struct copy *copy)
 {
+	if (ledger_is_filed_once(copy))
+		return false;
 	if (lists_have(copy->recipient))
 		return copy->is_member || lists_may_refuse(copy->recipient, entry->began_us);
 	return people_have(copy->recipient)

@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What lacks a date is given the one of the moment, and so another one each time that it comes. */
+#define DATE "Date: Thu, 1 Jan 2026 00:00:00 +0000\r\n"
+
 static size_t append(char **text, size_t used, const char *line)
 {
 	size_t length = strlen(line);
@@ -32,13 +35,14 @@ static size_t append_body(char **text, size_t used, uint64_t number, const char 
 
 size_t letter_write(uint64_t number, const char *recipient, uint64_t lines, char **text_out)
 {
-	char line[200];
+	char line[300];
 	char *text = NULL;
 	size_t used;
 
 	snprintf(line, sizeof line,
-		 "From: <world@client.example>\r\nTo: <%s>\r\nX-World: %llu\r\n\r\n", recipient,
-		 (unsigned long long)number);
+		 "From: <world@client.example>\r\nTo: <%s>\r\nX-World: %llu\r\n" DATE
+		 "Message-ID: <%llu@world.example>\r\n\r\n",
+		 recipient, (unsigned long long)number, (unsigned long long)number);
 	used = append(&text, 0, line);
 	used = append_body(&text, used, number, recipient, lines, "\r\n");
 	used = append(&text, used, ".\r\n");

@@ -64,6 +64,11 @@ bool ledger_is_disturbed(void);
 /* Whether each that was promised is delivered. */
 bool ledger_is_done(void);
 void ledger_sum(struct ledger_sums *out);
+/* A record says that message NUMBER is filed for RECIPIENT; false: it is not there, or that was
+ * said before. */
+bool ledger_record(uint64_t number, const char *recipient);
+/* How many have a filed copy of which no record has said so. */
+uint64_t ledger_unrecorded(void);
 /* What is wrong, a line for each of the first. */
 void ledger_tell(void);
 /* Appends the text of message NUMBER, with CRLF and its last "." line, to *TEXT_OUT, which the
@@ -73,10 +78,11 @@ size_t ledger_text(uint64_t number, char **text_out);
 /* --- inhabitants --- */
 
 #define CLIENT_SENDER "world@client.example" /* of all messages; reports go there */
-#define HOP_REFUSED   "refused"              /* so begin users whom the next hop never has */
-#define HOP_LATER     "later"                /* for these it has time now and then only */
-#define HOP_NEVER     "never"                /* the same, and then it refuses them */
-#define HOP_LATEST    "latest" /* and for these when it is good for ever, or after two days */
+#define MAIL_ONCE     "once."   /* so begin domains whose mail is filed once, whatever happens */
+#define HOP_REFUSED   "refused" /* so begin users whom the next hop never has */
+#define HOP_LATER     "later"   /* for these it has time now and then only */
+#define HOP_NEVER     "never"   /* the same, and then it refuses them */
+#define HOP_LATEST    "latest"  /* and for these when it is good for ever, or after two days */
 
 /* A client that gives COUNT messages to ADDRESS, port 25, some of them on one connection, each
  * again until it is promised, with pauses of PAUSE_US in the mean. */
@@ -120,7 +126,7 @@ void taker_be_odd(int64_t until_us);
 /* What came to mailboxes below PATH (DOMAIN/USER/new/...) of MACHINE since the last call is entered
  * into the ledger. */
 void mailboxes_read(struct machine *machine, const char *path);
-/* After a power cut: what is there no more is taken back. */
+/* After a power cut, and where the disk was broken: what is there no more is taken back. */
 void mailboxes_check(struct machine *machine);
 void mailboxes_end(void);
 

@@ -19,6 +19,8 @@
 	X(remote)    \
 	X(lmtp)      \
 	X(local)     \
+	X(mailbox)   \
+	X(decode)    \
 	X(pipe)      \
 	X(list)      \
 	X(names)     \

@@ -9,7 +9,8 @@ static void usage(void)
 {
 	fprintf(stderr, "usage: world SEED [--hours=N] [--messages=N] [--nodes=N] [--strikes=N] "
 			"[--until=TEXT] [--log=FILE] [--burst=N] [--places=N] [--calm] [--idle] "
-			"[--whole] [--providers|--no-providers]\n");
+			"[--whole] [--providers|--no-providers] "
+			"[--once|--no-once]\n");
 	exit(2);
 }
 
@@ -35,6 +36,8 @@ static void take_option(struct world_options *options, int option)
 		options->is_whole = true;
 	else if (option == 'r' || option == 'R')
 		options->has_providers = option == 'r';
+	else if (option == 'o' || option == 'O')
+		options->files_once = option == 'o';
 	else if (option == 'u')
 		options->until = optarg;
 	else if (option == 'l')
@@ -58,15 +61,19 @@ struct world_options world_options_read(int argc, char **argv, size_t nodes_max)
 					      {"idle", no_argument, NULL, 'i'},
 					      {"providers", no_argument, NULL, 'r'},
 					      {"no-providers", no_argument, NULL, 'R'},
+					      {"once", no_argument, NULL, 'o'},
+					      {"no-once", no_argument, NULL, 'O'},
 					      {"whole", no_argument, NULL, 'w'},
 					      {"log", required_argument, NULL, 'l'},
 					      {0}};
 	struct world_options options = {.hours = 24, .messages = 500, .strikes = UINT64_MAX};
-	bool is_said = false; /* who the next hop is */
+	bool is_said = false;      /* who the next hop is */
+	bool is_said_once = false; /* whether mail is filed once */
 	int option;
 
 	while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
 		is_said |= option == 'r' || option == 'R';
+		is_said_once |= option == 'o' || option == 'O';
 		take_option(&options, option);
 	}
 	if (optind + 1 != argc || options.nodes > nodes_max)
@@ -74,5 +81,7 @@ struct world_options world_options_read(int argc, char **argv, size_t nodes_max)
 	options.seed = strtoull(argv[optind], NULL, 10);
 	if (!is_said)
 		options.has_providers = options.seed % 2 == 0;
+	if (!is_said_once)
+		options.files_once = options.seed % 4 < 2;
 	return options;
 }

@@ -22,6 +22,7 @@ struct world_options {
 	bool is_idle;
 	bool is_whole;
 	bool has_providers; /* unless that is said, half of the seeds */
+	bool files_once;    /* likewise; independently of that */
 };
 
 /* Wrong words, and more nodes than NODES_MAX, end the program with what is right. */

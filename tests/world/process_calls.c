@@ -102,6 +102,11 @@ void os_process_kill(pid_t pid, int number)
 	process_signal(process, number);
 }
 
+void os_process_quit(int status)
+{
+	process_leave((status & 0xff) << 8);
+}
+
 int os_process_signal_of(pid_t pid, uid_t user, int number)
 {
 	struct process *process = process_find(pid);

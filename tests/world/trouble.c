@@ -56,8 +56,10 @@ static void end_trouble(void *context)
 	if (process != NULL)
 		process->descriptors_lacking = 0;
 	accounts_moved(machine);
-	if (trouble->breaks_disk)
+	if (trouble->breaks_disk) {
 		waits_trouble(machine, false);
+		mailboxes_check(machine); /* what could not be made durable is taken away */
+	}
 	if (trouble->jump_us != 0)
 		waiting_clock_is_right(machine, trouble->jump_us);
 	drop(trouble);

@@ -356,27 +356,28 @@ void turns_answer(struct books *books, struct turns_job job)
 		flight->is_answered = true;
 }
 
-static void learn(struct turns_place *place, const struct flight *flight)
+static void learn(struct turns_place *place, const struct flight *flight, int64_t took_us)
 {
-	const int64_t took_us = kernel_now_us() - flight->since_us;
-
 	if (took_us >= SLOW_US)
 		place->is_fast = false;
 	else if (flight->is_answered && took_us < FAST_US)
 		place->is_fast = true;
 }
 
-void turns_finish(struct books *books, struct turns_job job, int64_t busy_us)
+int64_t turns_finish(struct books *books, struct turns_job job, int64_t busy_us)
 {
 	struct flight *flight = find_flight(books, job);
+	int64_t took_us;
 
 	if (flight == NULL)
-		return;
+		return 0;
+	took_us = kernel_now_us() - flight->since_us;
 	if (flight->place != NULL) {
-		learn(flight->place, flight);
+		learn(flight->place, flight, took_us);
 		shut(flight->place, busy_us);
 	}
 	drop_flight(books->turns, flight);
+	return took_us;
 }
 
 /* --- all --- */

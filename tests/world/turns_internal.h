@@ -28,7 +28,8 @@ struct account *turns_account(const struct books *books, struct turns_job job,
 			      struct wait_place **place_out);
 /* A report about JOB: its host has answered. Nothing happens if JOB is not known, as below. */
 void turns_answer(struct books *books, struct turns_job job);
-/* JOB has ended; its destination wants no other for BUSY_US. */
-void turns_finish(struct books *books, struct turns_job job, int64_t busy_us);
+/* JOB has ended; its destination wants no other for BUSY_US. How long it took; 0 if it is not
+ * known, as after anything that delays the machine's mail. */
+int64_t turns_finish(struct books *books, struct turns_job job, int64_t busy_us);
 
 #endif

@@ -152,6 +152,8 @@ static void hear_start(struct books *books, const struct packet *packet)
 		waits_begin(account, place);
 		hear_deliveries(account, place, &body);
 	}
+	if (place != NULL && place->program != NULL && strcmp(place->program, "mailbox") == 0)
+		books->filing_us = kernel_now_us();
 	turns_begin(books, (struct turns_job){packet->to, packet->tag}, account, destination,
 		    place);
 }
@@ -203,7 +205,7 @@ static void hear_busy(struct books *books, struct turns_job job, int64_t us)
 
 	(void)turns_account(books, job, &place);
 	waits_busy(place, us);
-	turns_finish(books, job, us);
+	(void)turns_finish(books, job, us);
 }
 
 /* A helper is there: who else sends packets of that number says something else. */
@@ -218,6 +220,17 @@ static void hear_hello(struct books *books, const struct process *process, struc
 		waits_helper(books, packet->from, service, process->program->name);
 }
 
+static void hear_end(struct books *books, struct turns_job job)
+{
+	struct wait_place *place;
+	int64_t took_us;
+
+	(void)turns_account(books, job, &place);
+	took_us = turns_finish(books, job, 0);
+	if (place != NULL)
+		waits_filed(books, place, took_us);
+}
+
 static void hear_helper(struct books *books, struct packet *packet)
 {
 	const struct turns_job job = {packet->from, packet->tag};
@@ -228,7 +241,7 @@ static void hear_helper(struct books *books, struct packet *packet)
 	if (is_report && says_success(packet->body))
 		turns_answer(books, job);
 	if (packet->type == IPC_JOB_FINISH)
-		turns_finish(books, job, 0);
+		hear_end(books, job);
 	else if (packet->type == IPC_JOB_BUSY)
 		hear_busy(books, job, unpack_u32(&packet->body) * INT64_C(1000));
 }

@@ -16,6 +16,9 @@
  *   (trouble.h) is there.
  * It is at an end with each attempt: a job begins, or "resolve" is asked.
  *
+ * A job of "mailbox" that takes longer than WAITS_FILING_US is seen at its end, unless a fault came
+ * meanwhile, or something stands still that is no decoder.
+ *
  * The judge of attempts: what was deferred at an age is not tried again before birth +
  * (sqrt(age) + skip)^2, but for the spread of a tenth, and an eighth for those that join others
  * (manager/wait/schedule.h). Excused are, since it was deferred: a trigger that its message has
@@ -27,6 +30,10 @@
 
 #include "accounts.h"
 #include "base/str.h"
+
+/* What is filed once waits 15 seconds for decoders and 10 for others with its Message-ID at most
+ * (decode/client.h, record lock_timeout), whatever these do; and for the disk. */
+#define WAITS_FILING_US INT64_C(60000000)
 
 struct wait_trigger {
 	struct wait_trigger *next;
@@ -160,6 +167,8 @@ void waits_busy(struct wait_place *place, int64_t us);
 
 /* --- what the log says --- */
 
+/* A job for PLACE has ended, and took so long; 0: there was a fault meanwhile. */
+void waits_filed(const struct books *books, const struct wait_place *place, int64_t took_us);
 /* A delivery of ACCOUNT to TO by BY (a service, or "remote") is due at DUE_US, or, if that is 0,
  * has ended. */
 void waits_hear(struct account *account, const char *by, const char *to, int64_t due_us);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* What delays all mail of a machine, and for how long. */
 #include "files.h"
+#include "judge.h"
 #include "waits.h"
 #include <string.h>
 
@@ -126,6 +127,27 @@ void waits_looked(struct books *books)
 	books->waits->looked_us = kernel_now_us();
 	books->waits->lost_us = 0;
 	books->waits->loss_count = 0;
+}
+
+/* --- decoders --- */
+
+/* Whether something stands still that mail needs. */
+static bool is_delayed(const struct machine *machine)
+{
+	for (const struct process *process = process_first(); process != NULL;
+	     process = process->next)
+		if (process->machine == machine && process->is_frozen &&
+		    strcmp(process->program->name, "decode") != 0)
+			return true;
+	return false;
+}
+
+void waits_filed(const struct books *books, const struct wait_place *place, int64_t took_us)
+{
+	if (place->program != NULL && strcmp(place->program, "mailbox") == 0 &&
+	    took_us > WAITS_FILING_US && !is_delayed(books->machine))
+		judge_object(JUDGE_WAITING, "%s: a message was filed after %lld seconds",
+			     books->machine->name, (long long)(took_us / 1000000));
 }
 
 /* --- triggers --- */

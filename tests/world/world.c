@@ -2,6 +2,7 @@
 /*
  * world SEED [--hours=N] [--messages=N] [--nodes=N] [--strikes=N] [--until=TEXT] [--log=FILE]
  *       [--burst=N] [--places=N] [--calm] [--idle] [--whole] [--providers|--no-providers]
+ *       [--once|--no-once]
  *
  * One node or two that relay to each other and share a directory, clients that give them mail for
  * mailboxes and for a next hop that is not always good, name servers that are not either, people
@@ -13,9 +14,11 @@
  * in the midst of the others. --places: a node has so many for remote deliveries; where there are
  * fewer than one destination may use, it matters whose turn it is. --strikes: no more than so many
  * faults. --providers: the next hop says what large providers say (replies.h); else it does so
- * with even seeds.
+ * with even seeds. --once: nodes have mailboxes that mail is filed into once, by "mailbox" and two
+ * processes "decode" (decoder.h); else they do so with half of the seeds.
  */
 #include "accounts.h"
+#include "decoder.h"
 #include "dns.h"
 #include "fate.h"
 #include "files.h"
@@ -28,6 +31,7 @@
 #include "operator.h"
 #include "options.h"
 #include "people.h"
+#include "recorded.h"
 #include "replies.h"
 #include "settings.h"
 #include "states.h"
@@ -44,6 +48,7 @@ enum {
 	TO_COURIERS = 10,
 	BURSTING = 20,
 	CHANGES = 500,
+	DOMAINS_MAX = 16,
 	LOOKS = 100
 };
 
@@ -69,6 +74,8 @@ struct world {
 	char settings[NODES_MAX][SETTINGS_SIZE];
 	size_t node_count;
 	uint64_t strikes_left;
+	const char *domains[DOMAINS_MAX];       /* of whom clients write to by SMTP */
+	const char *other_domains[DOMAINS_MAX]; /* and in other ways */
 	struct client clients[CLIENTS];
 	struct client couriers[COURIERS];
 	struct client others[COURIERS]; /* by LMTP */
@@ -152,6 +159,8 @@ static void tell_names(size_t node_count)
 	for (size_t i = 0; i < node_count; i++) {
 		dns_add_mx(settings_nodes[i].domain, 10, settings_nodes[i].host);
 		dns_add_mx(settings_nodes[i].pipes, 10, settings_nodes[i].host);
+		for (size_t k = 0; k < SETTINGS_ONCE; k++)
+			dns_add_mx(settings_nodes[i].once[k], 10, settings_nodes[i].host);
 		dns_add_host(settings_nodes[i].host, settings_nodes[i].address);
 	}
 	dns_add_mx(PEOPLE_DOMAIN, 10, settings_nodes[0].host);
@@ -165,20 +174,36 @@ static void tell_names(size_t node_count)
 	dns_add_host("host.example", HOP);
 }
 
+/* DOMAINS, and those of which each node files mail once, if they do so; each list ends with NULL.
+ */
+static void choose_domains(const struct world *world, bool files_once, const char *const *domains,
+			   const char *chosen_out[DOMAINS_MAX])
+{
+	size_t count = 0;
+
+	while (domains[count] != NULL)
+		count++;
+	memcpy(chosen_out, domains, count * sizeof *domains);
+	for (size_t i = 0; files_once && i < world->node_count * SETTINGS_ONCE; i++)
+		chosen_out[count++] = settings_nodes[i / SETTINGS_ONCE].once[i % SETTINGS_ONCE];
+	chosen_out[count] = NULL;
+}
+
 /* Whose mail comes by QMTP and LMTP. */
-static void start_others(struct world *world, uint64_t count, int64_t mean_us)
+static void start_others(struct world *world, bool files_once, uint64_t count, int64_t mean_us)
 {
 	static const char *const domains[NODES_MAX][7] = {
 		{"hop.example", "far.example", "host.example", "one.example", "pipes.one.example"},
 		{"hop.example", "far.example", "one.example", "pipes.one.example", "two.example",
 		 "pipes.two.example"}};
 
+	choose_domains(world, files_once, domains[world->node_count - 1], world->other_domains);
 	for (size_t i = 0; i < COURIERS; i++) {
 		world->couriers[i] =
 			(struct client){.address = settings_nodes[i % world->node_count].address,
 					.count = count,
 					.pause_us = mean_us << kernel_below(3),
-					.domains = domains[world->node_count - 1]};
+					.domains = world->other_domains};
 		courier_start(world->outside, &world->couriers[i]);
 		world->others[i] = world->couriers[i];
 		world->others[i].is_lmtp = true;
@@ -205,6 +230,7 @@ static void start_clients(struct world *world, const struct world_options *optio
 	const int64_t mean_us =
 		1 + options->hours * HOUR / (options->is_idle ? 12 : 64) / (int64_t)(each + 1);
 
+	choose_domains(world, options->files_once, domains[world->node_count - 1], world->domains);
 	world->outside = machine_new("client", CLIENT);
 	world->strangers = machine_new("submitter", SUBMITTER);
 	for (size_t i = 0; i < CLIENTS; i++) {
@@ -214,10 +240,10 @@ static void start_clients(struct world *world, const struct world_options *optio
 			.pause_us = mean_us << kernel_below(options->is_idle ? 3 : 5),
 			.knows_lists = true,
 			.is_great = i == 0 && !options->is_calm && kernel_one_in(2),
-			.domains = domains[world->node_count - 1]};
+			.domains = world->domains};
 		client_start(world->outside, &world->clients[i]);
 	}
-	start_others(world, others, mean_us * TO_COURIERS / 2);
+	start_others(world, options->files_once, others, mean_us * TO_COURIERS / 2);
 }
 
 /* While the others give, many clients at once give to one node what is for two destinations: one
@@ -281,6 +307,8 @@ static void begin(struct world *world, const struct world_options *options)
 	node_add_programs();
 	taker_add_program();
 	taker_be_odd(calm_from_us);
+	decoders_be_odd(calm_from_us);
+	settings_file_once(options->files_once);
 	world->strikes_left = options->strikes;
 	world->node_count = options->nodes > 0 ? options->nodes : 1 + kernel_below(NODES_MAX);
 	tell_names(world->node_count);
@@ -326,6 +354,7 @@ static void be_calm(struct world *world)
 		world->hop.earnest_from_us = now_us;
 	dns_be_odd(now_us);
 	taker_be_odd(now_us);
+	decoders_be_odd(now_us);
 	for (size_t i = 0; i < world->node_count; i++)
 		if (world->fates[i].calm_from_us > now_us)
 			world->fates[i].calm_from_us = now_us;
@@ -386,6 +415,12 @@ static void look_at_end(struct world *world)
 	operator_look_at_end();
 	states_look_at_end();
 	accounts_look_at_end();
+	for (size_t i = 0; i < world->node_count; i++) {
+		mailboxes_read(world->fates[i].node, "/var/mail");
+		mailboxes_check(world->fates[i].node);
+		recorded_look_at_end(world->fates[i].node);
+	}
+	recorded_check_all();
 }
 
 static void end(struct world *world)

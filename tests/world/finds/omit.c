@@ -407,8 +407,7 @@ struct machine *__wrap_settings_new_node(size_t index, char settings[SETTINGS_SI
 {
 	struct machine *machine = __real_settings_new_node(index, settings);
 
-	snprintf(settings, SETTINGS_SIZE, SETTINGS_SYNC "%s\n%s", modes[omit.mode],
-		 settings_nodes[index].config);
+	settings_write(index, modes[omit.mode], settings);
 	node_set(machine, settings);
 	return machine;
 }
