@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "accounts.h"
 #include "judge.h"
+#include "recorded.h"
 #include "replies.h"
 #include "states.h"
 #include "turns.h"
@@ -359,6 +360,8 @@ static void hear(struct machine *machine, const char *line)
 		waits_down(books, event[6] == 's');
 	else if (strcmp(event, "host_throttled") == 0)
 		hear_throttle(machine, line);
+	else if (strcmp(event, "sent_given_up") == 0)
+		recorded_given_up(machine, line);
 	else if (strcmp(event, "queue_error") == 0)
 		hear_error(books, line);
 	else

@@ -15,9 +15,9 @@ static const int64_t SECOND = 1000000;
 static const int64_t STORM = 60 * INT64_C(1000000);
 static const int64_t SOON = 10 * INT64_C(1000000);
 static const int64_t LOOK = 4000;
-static const int64_t AFTER = 600000;  /* outcomes are collected for a quarter of a second */
+static const int64_t AFTER = 600000; /* outcomes are collected for a quarter of a second */
 static const int64_t FILING = 50000; /* a thread, and some syncs */
-static const int64_t BIRTH = 50000;   /* a start makes what is missing of the queue */
+static const int64_t BIRTH = 50000;  /* a start makes what is missing of the queue */
 
 enum { RECOVERIES = 4, BIRTHS = 2, SIGNALS = 10, HOLDS = 4, FILERS = 5 };
 
@@ -89,6 +89,7 @@ static void change_settings(const struct fate *fate)
 		two_places,
 		"probe_delay = 60\n",
 		"maxerrors = 3\n",
+		"record { connections = 1  lock_timeout = 1 }\n",
 	};
 	const char *more = others[kernel_below(sizeof others / sizeof others[0])];
 	char text[4096];

@@ -3,7 +3,10 @@
 #include "command.h"
 #include "files.h"
 #include "judge.h"
+#include "letter.h"
 #include "mail.h"
+#include <err.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define RECORD "/var/lib/stagepost/record/record.db"
@@ -14,9 +17,115 @@
 	" || ' ' || problem FROM filing JOIN message ON message.number = filing.message" \
 	" JOIN mailbox ON mailbox.number = filing.mailbox ORDER BY filing.number"
 
+#define SENT "/var/mail/client.example/world/.Sent" /* of CLIENT_SENDER */
+
 enum { LINE_SIZE = 512, PARTICIPANTS = 2, WAIT_SECONDS = 10 };
 
-static void check_line(const struct machine *node, const char *line)
+/* --- the sender's copies --- */
+
+/* How many copies of each message are in the sender's folder of a node; by number. */
+struct sent {
+	unsigned *counts;
+	uint64_t size;
+};
+
+/* What was given up. */
+static struct given_up {
+	struct given_up *next;
+	const struct machine *node;
+	unsigned long long number;
+} * given_up;
+
+void recorded_given_up(const struct machine *node, const char *line)
+{
+	const char *id = strstr(line, " message_id=<");
+	struct given_up *one = calloc(1, sizeof *one);
+
+	if (one == NULL)
+		err(1, "no memory");
+	*one = (struct given_up){.next = given_up, .node = node, .number = UINT64_MAX};
+	if (id != NULL)
+		sscanf(id, " message_id=<%llu@", &one->number);
+	given_up = one;
+}
+
+void recorded_end(void)
+{
+	while (given_up != NULL) {
+		struct given_up *one = given_up;
+
+		given_up = one->next;
+		free(one);
+	}
+}
+
+static bool was_given_up(const struct machine *node, unsigned long long number)
+{
+	for (const struct given_up *one = given_up; one != NULL; one = one->next)
+		if (one->node == node && one->number == number)
+			return true;
+	return false;
+}
+
+static void count_sent(struct sent *sent, uint64_t number)
+{
+	if (number >= sent->size) {
+		const uint64_t size = 2 * number + 64;
+
+		sent->counts = realloc(sent->counts, size * sizeof *sent->counts);
+		if (sent->counts == NULL)
+			err(1, "no memory");
+		memset(sent->counts + sent->size, 0, (size - sent->size) * sizeof *sent->counts);
+		sent->size = size;
+	}
+	sent->counts[number]++;
+}
+
+static void read_sent(struct machine *node, const char *box, struct sent *sent)
+{
+	char path[512];
+	size_t size = 0;
+	char *names;
+
+	snprintf(path, sizeof path, SENT "/%s", box);
+	names = files_names(node, path, &size);
+	for (size_t i = 0; names != NULL && i < size; i += strlen(names + i) + 1) {
+		size_t length;
+		char *text;
+
+		snprintf(path, sizeof path, SENT "/%s/%s", box, names + i);
+		text = files_read(node, path, &length);
+		if (text == NULL)
+			errx(1, "%s cannot be read", path);
+		count_sent(sent, letter_number(text));
+		free(text);
+	}
+	if (names != NULL)
+		disk_list_free(names);
+}
+
+/* Whether one of NUMBER is there, that no line was about. */
+static bool take_sent(const struct sent *sent, uint64_t number)
+{
+	if (number >= sent->size || sent->counts[number] != 1)
+		return false;
+	sent->counts[number] = 0;
+	return true;
+}
+
+static void check_sent(const struct machine *node, const struct sent *sent)
+{
+	for (uint64_t number = 0; number < sent->size; number++)
+		if (sent->counts[number] > 0)
+			judge_object(JUDGE_RECORD,
+				     "%s: message %llu was filed %u times for its sender, which is "
+				     "not what is recorded",
+				     node->name, (unsigned long long)number, sent->counts[number]);
+}
+
+/* --- the record --- */
+
+static void check_line(const struct machine *node, const struct sent *sent, const char *line)
 {
 	char owner[64];
 	char state[16];
@@ -29,10 +138,14 @@ static void check_line(const struct machine *node, const char *line)
 		judge_object(JUDGE_RECORD, "%s: \"%s\" is not understood", node->name, line);
 		return;
 	}
+	if (strcmp(state, "filed") != 0 && strcmp(owner, CLIENT_SENDER) == 0 &&
+	    was_given_up(node, number))
+		return;
 	if (strcmp(state, "filed") != 0)
 		judge_object(JUDGE_RECORD, "%s: message %llu for %s is recorded as %s", node->name,
 			     number, owner, state);
-	else if (!ledger_record(number, owner))
+	else if (strcmp(owner, CLIENT_SENDER) == 0 ? !take_sent(sent, number)
+						   : !ledger_record(number, owner))
 		judge_object(JUDGE_RECORD, "%s: message %llu for %s is recorded, and should not be",
 			     node->name, number, owner);
 	if (participants != PARTICIPANTS && strlen(line + length) <= 1)
@@ -40,14 +153,20 @@ static void check_line(const struct machine *node, const char *line)
 			     node->name, number, participants);
 }
 
-void recorded_check(const struct machine *node, const char *lines)
+void recorded_check(struct machine *node, const char *lines)
 {
 	char line[LINE_SIZE];
+	struct sent sent = {0};
+
+	read_sent(node, "new", &sent);
+	read_sent(node, "cur", &sent);
 
 	for (; *lines != '\0'; lines += strcspn(lines, "\n") + 1) {
 		snprintf(line, sizeof line, "%.*s", (int)strcspn(lines, "\n"), lines);
-		check_line(node, line);
+		check_line(node, &sent, line);
 	}
+	check_sent(node, &sent);
+	free(sent.counts);
 }
 
 void recorded_check_all(void)
@@ -61,7 +180,7 @@ void recorded_check_all(void)
 
 static void read_all(void *context, int status, const char *output)
 {
-	const struct machine *node = context;
+	struct machine *node = context;
 
 	if (status != 0)
 		judge_object(JUDGE_RECORD, "%s: the record cannot be read: %s", node->name, output);

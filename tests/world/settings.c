@@ -26,10 +26,10 @@
 	"domain \"pipes." name ".example\" { service = taker }\n"
 
 /* Two services, which may file one message at a time; their mailboxes are beside those of the
- * service maildir. */
+ * service maildir. The second one has the sender's copies, too. */
 static const char services_once[] =
 	"service once { kind = mailbox  path = \"/var/mail/%d/%u\" }\n"
-	"service again { kind = mailbox  path = \"/var/mail/%d/%u\" }\n";
+	"service again { kind = mailbox  path = \"/var/mail/%d/%u\"  sent = all }\n";
 
 /* The second one may use and change the directory of the first. */
 #define DIRECTORY_TLS                                                      \

@@ -2,6 +2,7 @@
 /* The judges of mail that is filed once: nothing excuses a second copy, nothing that is filed is
  * reported as failed, decoders delay nothing for long, and the record knows what is filed. */
 #include "accounts.h"
+#include "files.h"
 #include "judge.h"
 #include "judge_scene.h"
 #include "kernel.h"
@@ -226,6 +227,57 @@ static void what_is_recorded_wrongly_is_seen(void **state)
 	assert_int_equal(judge_count(JUDGE_RECORD), 5);
 }
 
+/* A file in the sender's folder. */
+static void send_copy(uint64_t number, const char *name)
+{
+	char path[128];
+	char text[64];
+
+	snprintf(path, sizeof path, "/var/mail/client.example/world/.Sent/cur/%s", name);
+	snprintf(text, sizeof text, "Subject: sent\nX-World: %llu\n\n", (unsigned long long)number);
+	files_put(scene_node, path, text);
+}
+
+static uint64_t objections_when_sent(uint64_t number)
+{
+	char line[256];
+
+	snprintf(line, sizeof line, "%llu@world.example> " CLIENT_SENDER " filed 2 \n",
+		 (unsigned long long)number);
+	recorded_check(scene_node, line);
+	return judge_count(JUDGE_RECORD);
+}
+
+static void what_is_filed_for_the_sender_is_recorded_once(void **state)
+{
+	(void)state;
+	assert_int_equal(objections_when_sent(3), 1); /* it is not there */
+	send_copy(3, "one");
+	assert_int_equal(objections_when_sent(3), 1);
+	recorded_check(scene_node, "");
+	assert_int_equal(judge_count(JUDGE_RECORD), 2); /* it is not recorded */
+	send_copy(3, "two");
+	assert_int_equal(objections_when_sent(3), 4);
+}
+
+static void what_is_given_up_is_not_there(void **state)
+{
+	static const char line[] = "4@world.example> " CLIENT_SENDER " filing 2 \n";
+
+	(void)state;
+	recorded_check(scene_node, line);
+	assert_int_equal(judge_count(JUDGE_RECORD), 1);
+	scene_node->heard(scene_node,
+			  "time=- event=sent_given_up id=7-a message_id=<5@world.example>");
+	recorded_check(scene_node, line);
+	assert_int_equal(judge_count(JUDGE_RECORD), 2);
+	scene_node->heard(scene_node,
+			  "time=- event=sent_given_up id=7-a message_id=<4@world.example>");
+	recorded_check(scene_node, line);
+	assert_int_equal(judge_count(JUDGE_RECORD), 2);
+	recorded_end();
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -238,6 +290,8 @@ int main(void)
 		SCENE_TEST(a_fault_meanwhile_excuses_what_is_filed_late),
 		SCENE_TEST(what_is_filed_and_not_recorded_is_seen),
 		SCENE_TEST(what_is_recorded_wrongly_is_seen),
+		SCENE_TEST(what_is_filed_for_the_sender_is_recorded_once),
+		SCENE_TEST(what_is_given_up_is_not_there),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

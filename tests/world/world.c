@@ -457,6 +457,7 @@ static bool live(const struct world_options *options)
 	world_end();
 	states_end();
 	accounts_end();
+	recorded_end();
 	trouble_end();
 	dns_end();
 	operator_end();
