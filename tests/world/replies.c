@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { HOSTS_MAX = 4, KEPT = 64, REPLY_SIZE = 256, ODDS = 60, ROWS_MAX = 256 };
+enum { HOSTS_MAX = 4, KEPT = 1024, REPLY_SIZE = 256, ODDS = 60, ROWS_MAX = 256 };
 
 /* --- what is said --- */
 

@@ -92,6 +92,19 @@ static void who_ends_a_session_at_mail_may_be_throttled(void **state)
 	assert_int_equal(objections_when_throttled("421 4.7.0 Too many concurrent connections"), 1);
 }
 
+/* A message has up to a thousand recipients, who may all be refused before the log says why. */
+static void words_are_known_among_many(void **state)
+{
+	(void)state;
+	replies_begin();
+	scene_pass(1);
+	replies_note(HOST, REPLIES_GREETING, "", BUSY);
+	for (unsigned i = 0; i < 1000; i++)
+		replies_note(HOST, REPLIES_RCPT, "a@client.example", "450 greylisted\r\n");
+	assert_int_equal(
+		objections_when_throttled("mx said: 421 4.7.0 Too many concurrent connections"), 0);
+}
+
 /* What a node says nobody notes: one that stops ends its sessions, and may be throttled for that.
  */
 static void a_node_that_stops_may_be_throttled(void **state)
@@ -151,6 +164,7 @@ int main(void)
 		SCENE_TEST(a_throttle_without_words_is_seen),
 		SCENE_TEST(a_throttle_for_one_message_is_seen),
 		SCENE_TEST(who_ends_a_session_at_mail_may_be_throttled),
+		SCENE_TEST(words_are_known_among_many),
 		SCENE_TEST(a_node_that_stops_may_be_throttled),
 		SCENE_TEST(sessions_have_enough),
 		SCENE_TEST(what_is_published_is_said),
