@@ -50,6 +50,7 @@ static void make(size_t user, unsigned meaning, struct machine *node, void (*don
 				   users[user].name,
 				   meaning == ABSENT ? NULL : password,
 				   "send_as=@client.example",
+				   "--replace",
 				   meaning == DISABLED ? "state=disabled" : NULL,
 				   NULL};
 

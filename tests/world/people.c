@@ -62,6 +62,8 @@ static void use_command(struct user *user, enum meaning meaning, const char *tar
 	snprintf(field, sizeof field, "target=%s", target);
 	if (meaning == FORWARDED)
 		arguments[4] = field;
+	if (meaning != ABSENT)
+		arguments[arguments[4] != NULL ? 5 : 4] = "--replace";
 	changes_make(&user->changes, meaning,
 		     &(struct change_order){user->name, some_node(), false, arguments},
 		     change_done);

@@ -199,10 +199,10 @@ static struct {
 	bool is_done;
 } given;
 
-/* directory put --table user NAME password=HASH send_as=... [state=disabled] */
+/* directory put --table user NAME password=HASH send_as=... --replace [state=disabled] */
 static int run_user_command(int argc, char **argv)
 {
-	bool is_password = argc == 8 && strcmp(argv[2], "put") == 0;
+	bool is_password = argc == 9 && strcmp(argv[2], "put") == 0;
 
 	given.user = (size_t)(argv[5][strlen("login")] - '0');
 	given.word = !is_password ? LOGINS_WORDS : strstr(argv[6], "$JV8Y") != NULL ? 0 : 1;
