@@ -91,7 +91,7 @@ static int run_about(struct sqlite_store *store, sqlite3_stmt *statement,
 	return error;
 }
 
-static int put(struct sqlite_store *store, const struct directory_record *record, bool *existed)
+int sqlite_put(struct sqlite_store *store, const struct directory_record *record, bool *existed)
 {
 	sqlite3_stmt **statements = store->rows[record->key.table];
 	bool is_child_table = store->schemas[record->key.table].child != NULL;
@@ -132,7 +132,8 @@ static int note(struct sqlite_store *store, const struct directory_key *key, uin
 	return sqlite_run(statement);
 }
 
-static int apply(struct sqlite_store *store, struct sqlite_change *call, uint64_t *version)
+static int apply(struct sqlite_store *store, struct sqlite_change *call, uint64_t *version,
+		 int64_t *total)
 {
 	int error = SQLITE_OK;
 
@@ -140,7 +141,10 @@ static int apply(struct sqlite_store *store, struct sqlite_change *call, uint64_
 		const struct directory_change *change = &call->changes[i];
 
 		error = change->is_removal ? take_away(store, &change->record, &call->existed[i])
-					   : put(store, &change->record, &call->existed[i]);
+					   : sqlite_put(store, &change->record, &call->existed[i]);
+		if (error == SQLITE_OK)
+			error = sqlite_sum_change(store, &change->record, change->is_removal,
+						  total);
 		if (error == SQLITE_OK && (!change->is_removal || call->existed[i]))
 			error = note(store, &change->record.key, ++*version);
 	}
@@ -156,16 +160,18 @@ static int apply_all(struct sqlite_store *store, struct sqlite_change *calls)
 	struct sqlite_change *call;
 	struct str identity;
 	uint64_t version;
+	int64_t total = 0;
 	int error = sqlite_meta(store, &version, &identity, arena);
 
 	sqlite_give_arena(store, arena);
 	DL_FOREACH (calls, call) {
 		if (error == SQLITE_OK)
-			error = apply(store, call, &version);
+			error = apply(store, call, &version, &total);
 	}
 	if (error != SQLITE_OK)
 		return error;
 	(void)sqlite3_bind_int64(set_version, 1, (sqlite3_int64)version);
+	(void)sqlite3_bind_int64(set_version, 2, total);
 	return sqlite_run(set_version);
 }
 

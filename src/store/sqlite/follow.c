@@ -17,6 +17,7 @@
 
 enum {
 	POLL_US = 250000,
+	MORE_US = 5000,
 	SOON_FIRST_US = 1000,  /* first poll after a write, */
 	SOON_MOST_US = 16000,  /* doubled up to this, */
 	SOON_FOR_US = 2000000, /* for so long */
@@ -235,6 +236,7 @@ int sqlite_notice(struct sqlite_store *store)
 
 	if (version == store->data_version && version != UNKNOWN)
 		return SQLITE_OK;
+	store->lacks_sums = true;
 	error = follow_or_say(store);
 	if (error != SQLITE_OK)
 		poll_often(store);
@@ -257,6 +259,7 @@ void sqlite_look(void *context)
 	if (store->database == NULL)
 		return;
 	look(store);
+	(void)sqlite_sum_add_missing(store); /* the next poll goes on */
 	if (store->data_version != before || os_clock_monotonic_us() >= store->soon_until_us)
 		return;
 	os_timer_start(store->soon, store->soon_us);
@@ -292,9 +295,18 @@ static void watch_place(struct sqlite_store *store)
 					   &store->place_watch);
 }
 
+static int64_t until_poll_us(const struct sqlite_store *store, bool has_more)
+{
+	if (has_more)
+		return MORE_US;
+	return is_quiet(store) ? timestamp_until_round_us(os_clock_monotonic_us(), QUIET_POLL_US)
+			       : POLL_US;
+}
+
 void sqlite_poll(void *context)
 {
 	struct sqlite_store *store = context;
+	bool has_more = false; /* records without checksums */
 
 	store->told_count = 0;
 	if (store->database != NULL)
@@ -305,12 +317,10 @@ void sqlite_poll(void *context)
 	} else {
 		watch_log(store);
 		look(store);
+		has_more = sqlite_sum_add_missing(store);
 		prune(store);
 	}
-	os_timer_start(store->poll,
-		       is_quiet(store)
-			       ? timestamp_until_round_us(os_clock_monotonic_us(), QUIET_POLL_US)
-			       : POLL_US);
+	os_timer_start(store->poll, until_poll_us(store, has_more));
 }
 
 void store_sqlite_follow(struct directory_store *base)

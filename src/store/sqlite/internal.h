@@ -9,9 +9,14 @@
 #include <sqlite3.h>
 
 enum {
-	SQLITE_STORE_SCHEMA = 5,
+	SQLITE_STORE_SCHEMA = 6,
 	SQLITE_STORE_BUSY_MS = 100, /* a read's wait while another process recovers the log */
+	SQLITE_STORE_TOLD_MAX = 20, /* log lines of a kind: what is bad may be much */
 };
+
+/* What is said of a record without a row; and what ends each sentence about damage. */
+#define SQLITE_STORE_LOST   "it is lost, and its checksum is there"
+#define SQLITE_STORE_ADVICE ": run \"stagepost directory repair\""
 
 enum data_statement {
 	DATA_BEGIN,
@@ -20,7 +25,7 @@ enum data_statement {
 	DATA_ROLLBACK,
 	DATA_VERSION,
 	DATA_META,
-	DATA_SET_VERSION,
+	DATA_SET_VERSION, /* unless it is lower; and adds to the total */
 	DATA_LOG,
 	DATA_CHANGES,
 	DATA_OLDEST,
@@ -28,6 +33,11 @@ enum data_statement {
 	DATA_LIST_MEMBERS,     /* of one list */
 	DATA_LIST_MEMBERSHIPS, /* of one member */
 	DATA_COUNT,            /* domains and addresses */
+	DATA_SUM,              /* of a key's record */
+	DATA_SUM_SET,          /**/
+	DATA_SUM_REMOVE,       /**/
+	DATA_SUMS_MISSING,     /* the keys of the next ones */
+	DATA_TOTAL_IS_RIGHT,
 	DATA_STATEMENTS,
 };
 
@@ -59,8 +69,13 @@ struct sqlite_store {
 	uint64_t pruned_version;           /* when the table "change" was last pruned */
 	bool is_batch;                     /* between begin and end */
 	bool is_reading;                   /* in a read transaction */
+	bool lacks_sums;                   /* perhaps: others have changed records */
 	unsigned told_count;               /* bad records logged since the last poll */
-	bool has_failed_read, has_failed_change; /* logged, and none has succeeded since */
+	bool has_failed_read, has_failed_change;     /* logged, and none has succeeded since */
+	uint64_t damage_count;                       /* records whose damage was met */
+	uint32_t damage_told[SQLITE_STORE_TOLD_MAX]; /* checksums of the keys that were logged */
+	size_t damage_told_count;
+	bool is_damage_told; /* that of the file, since it was opened */
 	struct buffer scratch;
 	struct arena *spare;           /* for one answer at a time; others create their own */
 	struct os_task first;          /* tells the handler that the store is up */
@@ -70,13 +85,68 @@ struct sqlite_store {
 	struct sqlite_change *waiting; /* calls, in order */
 };
 
+/* sqlite.c: with nothing open. To be freed by BASE's operation. */
+struct sqlite_store *sqlite_new(struct os_loop *loop, const char *path);
+
 /* schema.c: creates the schema if the file is empty, else checks that the file is ours. */
 MUST_CHECK int sqlite_schema_prepare(struct sqlite_store *store, struct buffer *why);
+/* Whether the header says that the file is ours, and of this version. */
+bool sqlite_schema_is_marked(struct sqlite_store *store);
+
+/* checksum.c: what a disk has changed, or lost, is recognised. */
+
+/* The columns of a record's key as its table has them: views. */
+struct sqlite_columns {
+	struct str table, key, member; /* MEMBER: "" but in the table of members */
+};
+
+/* The checksum of a record. */
+struct sqlite_sum {
+	bool is_there; /* it, or a place for it */
+	bool is_known; /* else others have changed the record, and nobody has looked since */
+	uint32_t value;
+};
+
+struct sqlite_columns sqlite_columns_of(const struct sqlite_store *store,
+					const struct directory_key *key);
+/* Of a record with the COUNT FIELDS, in any order of those that may be repeated among the others.
+ */
+uint32_t sqlite_sum_of(const struct directory_schema *schema, const struct sqlite_columns *columns,
+		       const struct directory_field *fields, size_t count);
+MUST_CHECK int sqlite_sum_find(struct sqlite_store *store, const struct sqlite_columns *columns,
+			       struct sqlite_sum *sum_out);
+/* What is wrong with a record, for people; NULL: nothing. *READ is the checksum of what was read;
+ * NULL: there is no record. */
+const char *sqlite_sum_judge(const struct sqlite_sum *sum, const uint32_t *read);
+/* What is wrong with the record that was read of COLUMNS, whose checksum is *READ; NULL: there is
+ * none. *DAMAGE_OUT: a text, or NULL if nothing is. SQLITE_OK or an error. */
+MUST_CHECK int sqlite_sum_check(struct sqlite_store *store, const struct sqlite_columns *columns,
+				const uint32_t *read, const char **damage_out);
+/* Within a transaction: notes the checksum of RECORD, which is put or removed; adds to *TOTAL. */
+MUST_CHECK int sqlite_sum_change(struct sqlite_store *store, const struct directory_record *record,
+				 bool is_removal, int64_t *total);
+/* Notes the checksums of records that others have changed, unless somebody writes now. True:
+ * there may be more of them. */
+bool sqlite_sum_add_missing(struct sqlite_store *store);
+/* After opening: 0, or -EIO and a sentence if the total of the checksums is not what it was. */
+MUST_CHECK int sqlite_sum_check_total(struct sqlite_store *store, struct buffer *why);
+/* Logs, once, that the record of KEY is damaged. */
+void sqlite_sum_tell(struct sqlite_store *store, const struct directory_key *key,
+		     const char *damage);
+/* Whether ERROR says that the file is damaged. */
+static inline bool sqlite_is_damage(int error)
+{
+	return (error & 0xff) == SQLITE_CORRUPT || (error & 0xff) == SQLITE_NOTADB;
+}
 
 /* schema_write.c */
 
 /* For a new file. */
 void sqlite_schema_write_tables(const struct sqlite_store *store, struct buffer *out);
+/* The table of checksums, unless it is there. */
+void sqlite_schema_write_sums(struct buffer *out);
+/* Has all records get checksums, as if others had changed them. */
+void sqlite_schema_write_resum(const struct sqlite_store *store, struct buffer *out);
 /* Replaces those of an earlier version. */
 void sqlite_schema_write_triggers(const struct sqlite_store *store, struct buffer *out);
 
@@ -111,7 +181,8 @@ void sqlite_file_return(struct sqlite_store *store);
 
 /* table.c */
 
-int sqlite_table_prepare(struct sqlite_store *store); /* SQLITE_OK or an error */
+/* Prepares all statements that it can: SQLITE_OK or the first error. */
+int sqlite_table_prepare(struct sqlite_store *store);
 /* Converts an SQLite error on this connection to -errno. */
 int sqlite_errno(const struct sqlite_store *store, int error);
 /* Likewise, and logs it; OPERATION: "get". */
@@ -128,6 +199,11 @@ MUST_CHECK int sqlite_run(sqlite3_stmt *statement);
 MUST_CHECK int sqlite_row(struct sqlite_store *store, sqlite3_stmt *statement,
 			  const struct directory_key *key, struct arena *arena,
 			  const struct directory_record **record_out);
+/* The record of COLUMNS, of TABLE, as it is there, malformed or damaged; but its key, where that
+ * has two columns, is only the first. False in *IS_THERE_OUT: there is none. */
+MUST_CHECK int sqlite_row_raw(struct sqlite_store *store, enum directory_table table,
+			      const struct sqlite_columns *columns, struct arena *arena,
+			      bool *is_there_out, struct directory_record *record_out);
 /* Likewise for a row whose first columns are the key, *FOUND_OUT; with the reason if NULL. */
 MUST_CHECK int sqlite_listed_row(struct sqlite_store *store, sqlite3_stmt *statement,
 				 enum directory_table table, struct arena *arena,
@@ -178,5 +254,8 @@ void sqlite_look(void *context);
 void sqlite_change(struct directory_store *base, const struct directory_change *changes,
 		   size_t count, directory_changed *changed, void *context);
 void sqlite_commit(void *context);
+/* Within a transaction: makes or replaces RECORD, without its checksum, version and note. */
+MUST_CHECK int sqlite_put(struct sqlite_store *store, const struct directory_record *record,
+			  bool *existed_out);
 
 #endif

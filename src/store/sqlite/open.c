@@ -32,12 +32,16 @@ static int fail(struct sqlite_store *store, int error, struct buffer *why)
 	int system = sqlite3_system_errno(store->database);
 
 	if ((error & 0xff) == SQLITE_NOTADB) {
-		buffer_append_format(why, "%s: this is no SQLite database", store->path);
+		buffer_append_format(why, "%s: this is no SQLite database" SQLITE_STORE_ADVICE,
+				     store->path);
 		return -EINVAL;
 	}
 	buffer_append_format(why, "%s: %s", store->path, sqlite3_errmsg(store->database));
 	if (system > 0)
 		buffer_append_format(why, " (%s)", strerror(system));
+	/* what it says of tables that are altered is a plain error */
+	if (sqlite_is_damage(error) || error == SQLITE_ERROR)
+		buffer_append_string(why, SQLITE_STORE_ADVICE);
 	return sqlite_errno(store, error);
 }
 
@@ -199,6 +203,8 @@ int sqlite_open(struct sqlite_store *store, struct buffer *why)
 		error = set_up(store, why);
 	if (error == 0)
 		error = prepare(store, why);
+	if (error == 0)
+		error = sqlite_sum_check_total(store, why);
 	if (error < 0)
 		sqlite_close(store);
 	else

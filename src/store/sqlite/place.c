@@ -63,6 +63,9 @@ int sqlite_file_check(const struct sqlite_store *store, struct buffer *why)
 void sqlite_file_opened(struct sqlite_store *store)
 {
 	store->place = sqlite_place_of(store->path);
+	store->is_damage_told = false;
+	store->damage_told_count = 0;
+	store->lacks_sums = true;
 	buffer_reset(&store->away);
 }
 

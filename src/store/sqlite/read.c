@@ -36,7 +36,22 @@ static int begin_reading(struct sqlite_store *store)
 	return error;
 }
 
-/* *IS_BAD_OUT: there is a row, but it is malformed. */
+/* What is not there must have no checksum. */
+static int check_absence(struct sqlite_store *store, const struct directory_key *key,
+			 bool *is_bad_out)
+{
+	struct sqlite_columns columns = sqlite_columns_of(store, key);
+	const char *damage = NULL;
+	int error = sqlite_sum_check(store, &columns, NULL, &damage);
+
+	if (error != SQLITE_OK || damage == NULL)
+		return error;
+	sqlite_sum_tell(store, key, damage);
+	*is_bad_out = true;
+	return SQLITE_OK;
+}
+
+/* *IS_BAD_OUT: there is a row, but it is malformed or damaged, or there was one. */
 static int get_one(struct sqlite_store *store, const struct directory_key *key, struct arena *arena,
 		   const struct directory_record **record_out, bool *is_bad_out)
 {
@@ -48,9 +63,11 @@ static int get_one(struct sqlite_store *store, const struct directory_key *key, 
 	if (error == SQLITE_ROW) {
 		error = sqlite_row(store, statement, key, arena, record_out);
 		*is_bad_out |= *record_out == NULL;
+	} else if (error == SQLITE_DONE) {
+		error = check_absence(store, key, is_bad_out);
 	}
 	(void)sqlite3_reset(statement);
-	return error == SQLITE_DONE ? SQLITE_OK : error;
+	return error;
 }
 
 void sqlite_get(struct directory_store *base, const struct directory_key *keys, size_t count,
@@ -138,6 +155,18 @@ static sqlite3_stmt *bind_pairs(struct sqlite_store *store, enum directory_table
 	return statement;
 }
 
+/* Whether PREFIX begins with the whole first address of pairs. */
+static bool is_of_one(enum directory_table table, struct str prefix)
+{
+	struct str first;
+	struct str second;
+
+	if (!directory_table_has_pairs(table))
+		return false;
+	directory_key_member(prefix, &first, &second);
+	return first.length < prefix.length;
+}
+
 /* A statement that lists what begins with PREFIX from FROM on, inclusive. */
 static sqlite3_stmt *bind_list(struct sqlite_store *store, enum directory_table table,
 			       struct arena *arena, struct str prefix, struct str from,
@@ -145,12 +174,9 @@ static sqlite3_stmt *bind_list(struct sqlite_store *store, enum directory_table 
 {
 	sqlite3_stmt *statement = store->rows[table][SQLITE_STATEMENT_LIST];
 	struct directory_key key = {table, from};
-	struct str first;
-	struct str second;
 	int place;
 
-	directory_key_member(prefix, &first, &second);
-	if (directory_table_has_pairs(table) && first.length < prefix.length)
+	if (is_of_one(table, prefix))
 		return bind_pairs(store, table, arena, prefix, from, limit);
 	place = sqlite_bind_key(statement, 1, &key);
 	bind_end(statement, place, arena, prefix);
@@ -205,16 +231,18 @@ static int read_rows(struct sqlite_store *store, sqlite3_stmt *statement,
 }
 
 static int read_page(struct sqlite_store *store, enum directory_table table, struct arena *arena,
-		     struct str prefix, struct str from, struct listing *listing)
+		     struct str prefix, struct str from, struct listing *listing, bool *is_end_out)
 {
 	size_t wanted = listing->limit;
 	int error = begin_reading(store);
 
+	*is_end_out = false;
 	/* a short page would mean the end, so the place of malformed rows is filled */
 	while (wanted > 0 && error == SQLITE_OK) {
 		error = read_rows(store, bind_list(store, table, arena, prefix, from, wanted),
 				  table, arena, listing);
-		if (listing->rows < wanted)
+		*is_end_out = listing->rows < wanted;
+		if (*is_end_out)
 			break;
 		from = after_of(arena, listing->last);
 		wanted = listing->limit - listing->count;
@@ -222,13 +250,95 @@ static int read_page(struct sqlite_store *store, enum directory_table table, str
 	return error;
 }
 
+/* ---- what should be listed, and is lost ---- */
+
+static void split_key(enum directory_table table, struct str key, struct str *first_out,
+		      struct str *second_out)
+{
+	*first_out = key;
+	*second_out = STR("");
+	if (directory_table_has_pairs(table))
+		directory_key_member(key, first_out, second_out);
+}
+
+/* Binds the end of what was listed: after LAST, or, if that is empty, of PREFIX. */
+static void bind_listed_end(sqlite3_stmt *statement, enum directory_table table,
+			    struct arena *arena, struct str prefix, struct str last)
+{
+	struct str first;
+	struct str second;
+
+	split_key(table, last.length > 0 ? last : prefix, &first, &second);
+	if (last.length > 0 && directory_table_has_pairs(table)) {
+		sqlite_bind(statement, 3, first);
+		sqlite_bind(statement, 4, after_of(arena, second));
+	} else if (is_of_one(table, prefix)) {
+		sqlite_bind(statement, 3, first);
+		bind_end(statement, 4, arena, second);
+	} else {
+		if (last.length > 0)
+			sqlite_bind(statement, 3, after_of(arena, last));
+		else
+			bind_end(statement, 3, arena, prefix);
+		sqlite_bind(statement, 4, STR(""));
+	}
+}
+
+static void add_lost_one(struct sqlite_store *store, enum directory_table table,
+			 sqlite3_stmt *statement, struct arena *arena, struct listing *listing)
+{
+	struct buffer name CLEANUP(buffer_clear) = {0};
+	struct directory_key key;
+
+	buffer_append_str(&name, sqlite_column(statement, 0));
+	if (directory_table_has_pairs(table)) {
+		buffer_append_byte(&name, ' ');
+		buffer_append_str(&name, sqlite_column(statement, 1));
+	}
+	key = (struct directory_key){table, arena_copy_str(arena, buffer_view(&name))};
+	store->damage_count++;
+	sqlite_sum_tell(store, &key, SQLITE_STORE_LOST);
+	add_malformed(listing, &(struct directory_malformed){key.name, STR(SQLITE_STORE_LOST)});
+}
+
+/* Of those from FROM on that have a checksum. IS_END: all that begin with PREFIX were listed. */
+static int add_lost(struct sqlite_store *store, enum directory_table table, struct arena *arena,
+		    struct str prefix, struct str from, bool is_end, struct listing *listing)
+{
+	sqlite3_stmt *statement = store->rows[table][SQLITE_STATEMENT_LIST_LOST];
+	struct str first;
+	struct str second;
+	int error;
+
+	split_key(table, from, &first, &second);
+	sqlite_bind(statement, 1, first);
+	sqlite_bind(statement, 2, second);
+	bind_listed_end(statement, table, arena, prefix, is_end ? STR("") : listing->last);
+	(void)sqlite3_bind_int64(statement, 5, (sqlite3_int64)listing->limit);
+	while ((error = sqlite3_step(statement)) == SQLITE_ROW)
+		add_lost_one(store, table, statement, arena, listing);
+	(void)sqlite3_reset(statement);
+	return error == SQLITE_DONE ? SQLITE_OK : error;
+}
+
+/* A list of members with less than all of them would be taken for the whole list. */
+static int judge_listing(struct sqlite_store *store, enum directory_table table, struct str prefix,
+			 uint64_t damage_before, int error)
+{
+	if (error != SQLITE_OK)
+		return sqlite_failed(store, error, "list");
+	return store->damage_count > damage_before && is_of_one(table, prefix) ? -EBADMSG : 0;
+}
+
 void sqlite_list(struct directory_store *base, enum directory_table table, struct str prefix,
 		 struct str after, size_t limit, directory_listed *listed, void *context)
 {
 	struct sqlite_store *store = CONTAINER_OF(base, struct sqlite_store, base);
 	struct listing listing = {.limit = limit};
+	uint64_t damage_before = store->damage_count;
 	struct str from;
 	struct arena *arena;
+	bool is_end;
 	int error;
 
 	if (store->database == NULL) {
@@ -237,13 +347,16 @@ void sqlite_list(struct directory_store *base, enum directory_table table, struc
 	}
 	arena = sqlite_take_arena(store);
 	from = after.length > 0 ? after_of(arena, after) : prefix;
+	if (is_less(from, prefix))
+		from = prefix;
 	listing.records = arena_alloc(arena, limit * sizeof *listing.records);
 	listing.malformed = arena_alloc(arena, limit * sizeof *listing.malformed);
-	error = read_page(store, table, arena, prefix, is_less(from, prefix) ? prefix : from,
-			  &listing);
-	if (error != SQLITE_OK)
-		directory_list_fail(listed, context, sqlite_failed(store, error, "list"),
-				    base->version);
+	error = read_page(store, table, arena, prefix, from, &listing, &is_end);
+	if (error == SQLITE_OK)
+		error = add_lost(store, table, arena, prefix, from, is_end, &listing);
+	error = judge_listing(store, table, prefix, damage_before, error);
+	if (error != 0)
+		directory_list_fail(listed, context, error, base->version);
 	else
 		listed(context, 0,
 		       &(struct directory_page){listing.records, listing.count, listing.malformed,

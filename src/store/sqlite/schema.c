@@ -75,13 +75,20 @@ static int make(struct sqlite_store *store)
 
 	make_identity(identity);
 	sqlite_schema_write_tables(store, &sql);
+	sqlite_schema_write_sums(&sql);
 	sqlite_schema_write_triggers(store, &sql);
 	buffer_append_string(&sql, MEMBERSHIP);
 	buffer_append_format(&sql,
-			     "INSERT INTO meta VALUES(0, '%s', %d); PRAGMA application_id = %d;"
+			     "INSERT INTO meta VALUES(0, '%s', %d, 0); PRAGMA application_id = %d;"
 			     "PRAGMA user_version = %d",
 			     identity, SQLITE_STORE_SCHEMA, APPLICATION, SQLITE_STORE_SCHEMA);
 	return execute_all(store, &sql);
+}
+
+static bool has_column(struct sqlite_store *store, const char *table, const char *column)
+{
+	return sqlite3_table_column_metadata(store->database, NULL, table, column, NULL, NULL, NULL,
+					     NULL, NULL) == SQLITE_OK;
 }
 
 /* Statements that add the missing columns to TABLE. */
@@ -91,21 +98,25 @@ static void write_missing(struct sqlite_store *store, enum directory_table table
 	const struct directory_schema *schema = &store->schemas[table];
 
 	for (size_t i = 0; schema->columns[i].field != NULL; i++)
-		if (sqlite3_table_column_metadata(store->database, NULL, schema->name,
-						  schema->columns[i].name, NULL, NULL, NULL, NULL,
-						  NULL) != SQLITE_OK)
+		if (!has_column(store, schema->name, schema->columns[i].name))
 			buffer_append_format(sql, "ALTER TABLE %s ADD COLUMN %s TEXT;\n",
 					     directory_schema_sql(schema->name),
 					     directory_schema_sql(schema->columns[i].name));
 }
 
-/* Adds missing columns to a file of an earlier version, and replaces its triggers. */
+/* Adds missing columns to a file of an earlier version, has all records get checksums, and replaces
+ * its triggers. */
 static int upgrade(struct sqlite_store *store)
 {
 	struct buffer sql CLEANUP(buffer_clear) = {0};
 
 	for (unsigned i = DIRECTORY_NO_TABLE + 1; i < DIRECTORY_TABLES; i++)
 		write_missing(store, i, &sql);
+	if (!has_column(store, "meta", "total"))
+		buffer_append_string(&sql, "ALTER TABLE meta ADD COLUMN"
+					   " total INTEGER NOT NULL DEFAULT 0;\n");
+	sqlite_schema_write_sums(&sql);
+	sqlite_schema_write_resum(store, &sql);
 	sqlite_schema_write_triggers(store, &sql);
 	buffer_append_string(&sql, MEMBERSHIP);
 	buffer_append_format(&sql, "UPDATE meta SET schema = %d; PRAGMA user_version = %d",
@@ -116,6 +127,11 @@ static int upgrade(struct sqlite_store *store)
 static bool is_old(const struct file_marks *marks)
 {
 	return marks->application == APPLICATION && marks->schema < SQLITE_STORE_SCHEMA;
+}
+
+static bool has_other_marks(const struct file_marks *marks)
+{
+	return marks->application != APPLICATION || marks->schema != SQLITE_STORE_SCHEMA;
 }
 
 static bool is_empty(const struct file_marks *marks)
@@ -148,15 +164,32 @@ static int make_or_upgrade(struct sqlite_store *store, struct file_marks *marks)
 static const char *reason(const struct sqlite_store *store, int error)
 {
 	if (error == SQLITE_NOTADB)
-		return "this is no SQLite database";
+		return "this is no SQLite database" SQLITE_STORE_ADVICE;
 	return sqlite3_errcode(store->database) == SQLITE_OK ? sqlite3_errstr(error)
 							     : sqlite3_errmsg(store->database);
 }
 
 static int say(struct sqlite_store *store, int error, struct buffer *why)
 {
-	buffer_append_format(why, "%s: %s", store->path, reason(store, error));
+	buffer_append_format(why, "%s: %s%s", store->path, reason(store, error),
+			     (error & 0xff) == SQLITE_CORRUPT ? SQLITE_STORE_ADVICE : "");
 	return error == SQLITE_NOTADB ? -EINVAL : sqlite_errno(store, error);
+}
+
+/* Whether the file has our tables, so that other marks in its header are damage. */
+static bool has_our_tables(struct sqlite_store *store)
+{
+	int64_t schema = 0;
+
+	return number_of(store, "SELECT schema FROM meta", &schema) == SQLITE_OK &&
+	       schema == SQLITE_STORE_SCHEMA;
+}
+
+bool sqlite_schema_is_marked(struct sqlite_store *store)
+{
+	struct file_marks marks = {0};
+
+	return read_marks(store, &marks) == SQLITE_OK && !has_other_marks(&marks);
 }
 
 int sqlite_schema_prepare(struct sqlite_store *store, struct buffer *why)
@@ -164,13 +197,19 @@ int sqlite_schema_prepare(struct sqlite_store *store, struct buffer *why)
 	struct file_marks marks = {0};
 	int error = read_marks(store, &marks);
 
+	if (error == SQLITE_OK && has_other_marks(&marks) && has_our_tables(store)) {
+		buffer_append_format(why, "%s: its header is damaged" SQLITE_STORE_ADVICE,
+				     store->path);
+		return -EIO;
+	}
 	if (error == SQLITE_OK && (is_empty(&marks) || is_old(&marks)))
 		error = make_or_upgrade(store, &marks);
 	if (error != SQLITE_OK)
 		return say(store, error, why);
 	if (marks.application != APPLICATION) {
-		buffer_append_format(why, "%s: this is another program's SQLite database",
-				     store->path);
+		buffer_append_format(
+			why, "%s: this is another program's SQLite database" SQLITE_STORE_ADVICE,
+			store->path);
 		return -EINVAL;
 	}
 	if (marks.schema != SQLITE_STORE_SCHEMA) {

@@ -38,22 +38,45 @@ static void write_create(const struct table *table, struct buffer *out)
 }
 
 /* The key of the record to which row OLD or NEW belongs. */
-static void write_key(const struct table *table, const char *row, struct buffer *out)
+static void write_key(const struct table *table, const char *row, const char *between,
+		      const char *if_single, struct buffer *out)
 {
 	const struct directory_schema *schema = table->schema;
 
 	buffer_append_format(out, "%s.%s", row, schema->key_columns[0]);
 	if (schema->key_columns[1] != NULL)
-		buffer_append_format(out, " || ' ' || %s.%s", row, schema->key_columns[1]);
+		buffer_append_format(out, "%s%s.%s", between, row, schema->key_columns[1]);
+	else
+		buffer_append_string(out, if_single);
 }
 
+static void write_sum_place(const struct table *table, const char *row, struct buffer *out)
+{
+	buffer_append_format(out, " FROM checksum WHERE table_name = '%s' AND (key, member) = (",
+			     directory_table_name(table->record));
+	write_key(table, row, ", ", ", ''", out);
+	buffer_append_byte(out, ')');
+}
+
+/* The checksum is removed, and a place for it made: SQL has none. It is no update, as what another
+ * one's statement does on conflicts counts in its triggers, too. */
 static void write_note(const struct table *table, const char *row, struct buffer *out)
 {
+	const char *name = directory_table_name(table->record);
+
+	buffer_append_string(out, " UPDATE meta SET version = version + 1,"
+				  " total = total - coalesce((SELECT sum");
+	write_sum_place(table, row, out);
+	buffer_append_string(out, "), 0); DELETE");
+	write_sum_place(table, row, out);
+	buffer_append_format(out, "; INSERT INTO checksum(table_name, key, member) VALUES('%s', ",
+			     name);
+	write_key(table, row, ", ", ", ''", out);
 	buffer_append_format(out,
-			     " UPDATE meta SET version = version + 1;"
-			     " INSERT INTO change(version, table_name, key) SELECT version, '%s', ",
-			     directory_table_name(table->record));
-	write_key(table, row, out);
+			     "); INSERT INTO change(version, table_name, key)"
+			     " SELECT version, '%s', ",
+			     name);
+	write_key(table, row, " || ' ' || ", "", out);
 	buffer_append_string(out, " FROM meta;");
 }
 
@@ -155,11 +178,38 @@ void sqlite_schema_write_tables(const struct sqlite_store *store, struct buffer 
 {
 	buffer_append_string(
 		out, "CREATE TABLE meta(version INTEGER NOT NULL, identity TEXT NOT NULL,"
-		     " schema INTEGER NOT NULL);\n"
+		     " schema INTEGER NOT NULL, total INTEGER NOT NULL DEFAULT 0);\n"
 		     "CREATE TABLE change(version INTEGER PRIMARY KEY, table_name TEXT NOT NULL,"
 		     " key TEXT NOT NULL, at INTEGER NOT NULL"
 		     " DEFAULT (CAST(strftime('%s', 'now') AS INTEGER)));\n");
 	each_table(store, write_create, out);
+}
+
+void sqlite_schema_write_sums(struct buffer *out)
+{
+	buffer_append_string(
+		out, "CREATE TABLE IF NOT EXISTS checksum(table_name TEXT NOT NULL,"
+		     " key TEXT NOT NULL, member TEXT NOT NULL, sum INTEGER,"
+		     " PRIMARY KEY(table_name, key, member)) WITHOUT ROWID;\n"
+		     "CREATE INDEX IF NOT EXISTS checksum_missing"
+		     " ON checksum(table_name, key, member) WHERE sum IS NULL;\n"
+		     "CREATE INDEX IF NOT EXISTS checksum_membership ON checksum(member, key)"
+		     " WHERE table_name = 'member';\n");
+}
+
+void sqlite_schema_write_resum(const struct sqlite_store *store, struct buffer *out)
+{
+	buffer_append_string(out, "DELETE FROM checksum; UPDATE meta SET total = 0;\n");
+	for (unsigned record = DIRECTORY_NO_TABLE + 1; record < DIRECTORY_TABLES; record++) {
+		const struct directory_schema *schema = &store->schemas[record];
+
+		buffer_append_format(out,
+				     "INSERT INTO checksum(table_name, key, member)"
+				     " SELECT '%s', %s, %s FROM %s;\n",
+				     schema->name, schema->key_columns[0],
+				     schema->key_columns[1] != NULL ? schema->key_columns[1] : "''",
+				     directory_schema_sql(schema->name));
+	}
 }
 
 void sqlite_schema_write_triggers(const struct sqlite_store *store, struct buffer *out)

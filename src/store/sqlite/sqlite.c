@@ -38,7 +38,7 @@ static void sqlite_free(struct directory_store *base)
 	free(store);
 }
 
-static struct sqlite_store *store_new(struct os_loop *loop, const char *path)
+struct sqlite_store *sqlite_new(struct os_loop *loop, const char *path)
 {
 	static const struct directory_store_operations operations = {
 		.get = sqlite_get,
@@ -79,7 +79,7 @@ static void begin(struct sqlite_store *store)
 int store_sqlite_open(struct os_loop *loop, const char *path, struct directory_store **store_out,
 		      struct buffer *why)
 {
-	struct sqlite_store *store = store_new(loop, path);
+	struct sqlite_store *store = sqlite_new(loop, path);
 	int error = sqlite_open(store, why);
 
 	if (error < 0) {
@@ -94,7 +94,7 @@ int store_sqlite_open(struct os_loop *loop, const char *path, struct directory_s
 int store_sqlite_open_followed(struct os_loop *loop, const char *path, bool is_known,
 			       struct directory_store **store_out, struct buffer *why)
 {
-	struct sqlite_store *store = store_new(loop, path);
+	struct sqlite_store *store = sqlite_new(loop, path);
 	int error;
 
 	store->is_followed = true;

@@ -84,6 +84,33 @@ static void write_insert(const struct directory_schema *schema, struct buffer *o
 	buffer_append_byte(out, ')');
 }
 
+/* By the two indexes, which are the only ones that are asked. */
+static const char LOST_MEMBERSHIPS[] =
+	"SELECT member, key FROM checksum INDEXED BY checksum_membership"
+	" WHERE table_name = 'member' AND (member, key) >= (?1, ?2) AND (member, key) < (?3, ?4)"
+	" AND sum IS NOT NULL AND NOT EXISTS (SELECT 1 FROM member INDEXED BY membership"
+	" WHERE member.member = checksum.member AND list = checksum.key) LIMIT ?5";
+
+static void write_lost(const struct directory_schema *schema, struct buffer *out)
+{
+	const char *table = directory_schema_sql(schema->name);
+
+	if (schema->table == DIRECTORY_MEMBERSHIP) {
+		buffer_append_string(out, LOST_MEMBERSHIPS);
+		return;
+	}
+	buffer_append_format(out,
+			     "SELECT key, member FROM checksum WHERE table_name = '%s'"
+			     " AND (key, member) >= (?1, ?2) AND (key, member) < (?3, ?4)"
+			     " AND sum IS NOT NULL AND NOT EXISTS (SELECT 1 FROM %s"
+			     " WHERE %s.%s = checksum.key",
+			     schema->name, table, table, schema->key_columns[0]);
+	if (schema->key_columns[1] != NULL)
+		buffer_append_format(out, " AND %s.%s = checksum.member", table,
+				     schema->key_columns[1]);
+	buffer_append_string(out, ") LIMIT ?5");
+}
+
 static bool write_child(enum sqlite_statement statement, const struct directory_schema *schema,
 			struct buffer *out)
 {
@@ -122,6 +149,9 @@ bool sqlite_statement_write(enum sqlite_statement statement, const struct direct
 	case SQLITE_STATEMENT_REMOVE:
 		buffer_append_format(out, "DELETE FROM %s", directory_schema_sql(schema->name));
 		write_where(schema, out);
+		return true;
+	case SQLITE_STATEMENT_LIST_LOST:
+		write_lost(schema, out);
 		return true;
 	default:
 		return write_child(statement, schema, out);

@@ -15,6 +15,9 @@ enum sqlite_statement {
 	SQLITE_STATEMENT_GET_CHILDREN,    /* returns values in order */
 	SQLITE_STATEMENT_INSERT_CHILD,    /* position, value */
 	SQLITE_STATEMENT_REMOVE_CHILDREN, /**/
+	SQLITE_STATEMENT_LIST_LOST,       /* key and member, the end's, limit, in place of the key
+					   * columns: returns keys and members that have a
+					   * checksum and no record */
 	SQLITE_STATEMENTS,
 };
 

@@ -6,8 +6,6 @@
 #include <errno.h>
 #include <string.h>
 
-enum { TOLD_MAX = 20 }; /* log lines between two polls, so that a bad import cannot flood the log */
-
 static const char *const DATA[DATA_STATEMENTS] = {
 	[DATA_BEGIN] = "BEGIN",
 	[DATA_BEGIN_WRITE] = "BEGIN IMMEDIATE",
@@ -15,7 +13,7 @@ static const char *const DATA[DATA_STATEMENTS] = {
 	[DATA_ROLLBACK] = "ROLLBACK",
 	[DATA_VERSION] = "PRAGMA data_version",
 	[DATA_META] = "SELECT version, identity FROM meta",
-	[DATA_SET_VERSION] = "UPDATE meta SET version = ?1",
+	[DATA_SET_VERSION] = "UPDATE meta SET version = max(version, ?1), total = total + ?2",
 	[DATA_LOG] = "INSERT INTO change(version, table_name, key) VALUES(?1, ?2, ?3)",
 	[DATA_CHANGES] = "SELECT version, table_name, key FROM change WHERE version > ?1"
 			 " ORDER BY version LIMIT ?2",
@@ -31,6 +29,14 @@ static const char *const DATA[DATA_STATEMENTS] = {
 	[DATA_LIST_MEMBERSHIPS] = "SELECT member, list FROM member WHERE member = ?1"
 				  " AND list >= ?2 AND list < ?3 ORDER BY list LIMIT ?4",
 	[DATA_COUNT] = "SELECT (SELECT count(*) FROM domain) + (SELECT count(*) FROM address)",
+	[DATA_SUM] = "SELECT sum FROM checksum WHERE table_name = ?1 AND key = ?2 AND member = ?3",
+	[DATA_SUM_SET] = "INSERT OR REPLACE INTO checksum VALUES(?1, ?2, ?3, ?4)",
+	[DATA_SUM_REMOVE] =
+		"DELETE FROM checksum WHERE table_name = ?1 AND key = ?2 AND member = ?3",
+	[DATA_SUMS_MISSING] = "SELECT table_name, key, member FROM checksum WHERE sum IS NULL"
+			      " LIMIT ?1",
+	[DATA_TOTAL_IS_RIGHT] =
+		"SELECT (SELECT total FROM meta) = (SELECT coalesce(sum(sum), 0) FROM checksum)",
 };
 
 static int prepare(struct sqlite_store *store, const char *sql, sqlite3_stmt **statement)
@@ -44,7 +50,8 @@ static int prepare_row(struct sqlite_store *store, enum directory_table table,
 {
 	struct buffer sql CLEANUP(buffer_clear) = {0};
 
-	if (table == DIRECTORY_MEMBERSHIP && which != SQLITE_STATEMENT_LIST)
+	if (table == DIRECTORY_MEMBERSHIP && which != SQLITE_STATEMENT_LIST &&
+	    which != SQLITE_STATEMENT_LIST_LOST)
 		return SQLITE_OK;
 	if (!sqlite_statement_write(which, &store->schemas[table], &sql))
 		return SQLITE_OK;
@@ -54,14 +61,19 @@ static int prepare_row(struct sqlite_store *store, enum directory_table table,
 
 int sqlite_table_prepare(struct sqlite_store *store)
 {
-	int error = SQLITE_OK;
+	int first = SQLITE_OK;
+	int error;
 
 	for (unsigned table = DIRECTORY_NO_TABLE + 1; table < DIRECTORY_LISTED_TABLES; table++)
-		for (unsigned i = 0; i < SQLITE_STATEMENTS && error == SQLITE_OK; i++)
+		for (unsigned i = 0; i < SQLITE_STATEMENTS; i++) {
 			error = prepare_row(store, table, i);
-	for (int i = 0; i < DATA_STATEMENTS && error == SQLITE_OK; i++)
+			first = first == SQLITE_OK ? error : first;
+		}
+	for (int i = 0; i < DATA_STATEMENTS; i++) {
 		error = prepare(store, DATA[i], &store->data[i]);
-	return error;
+		first = first == SQLITE_OK ? error : first;
+	}
+	return first;
 }
 
 int sqlite_errno(const struct sqlite_store *store, int error)
@@ -88,12 +100,27 @@ int sqlite_errno(const struct sqlite_store *store, int error)
 	}
 }
 
+/* Once, until it is opened again. */
+static void tell_damage(struct sqlite_store *store, int error)
+{
+	struct buffer reason CLEANUP(buffer_clear) = {0};
+
+	if (store->is_damage_told)
+		return;
+	store->is_damage_told = true;
+	buffer_append_format(&reason, "%s" SQLITE_STORE_ADVICE, sqlite3_errstr(error));
+	log_event(EVENT_STORE_DAMAGED, log_string("path", store->path),
+		  log_str("reason", buffer_view(&reason)));
+}
+
 int sqlite_failed(struct sqlite_store *store, int error, const char *operation)
 {
 	bool *has_failed = strcmp(operation, "change") == 0 ? &store->has_failed_change
 							    : &store->has_failed_read;
 
-	if (!*has_failed)
+	if (sqlite_is_damage(error))
+		tell_damage(store, error);
+	else if (!*has_failed)
 		log_event(EVENT_STORE_ERROR, log_string("operation", operation),
 			  log_string("path", store->path),
 			  log_string("error", sqlite3_errmsg(store->database)));
@@ -186,7 +213,7 @@ static bool has_children(const struct directory_schema *schema, const struct row
 static void tell_bad(struct sqlite_store *store, const struct directory_key *key,
 		     const char *reason)
 {
-	if (store->told_count++ < TOLD_MAX)
+	if (store->told_count++ < SQLITE_STORE_TOLD_MAX)
 		log_event(EVENT_STORE_RECORD_BAD,
 			  log_string("table", directory_table_name(key->table)),
 			  log_str("key", key->name), log_string("reason", reason));
@@ -217,35 +244,95 @@ static const struct directory_record *check(struct sqlite_store *store,
 	return NULL;
 }
 
-static int read_row(struct sqlite_store *store, sqlite3_stmt *statement, int column,
-		    const struct directory_key *key, bool is_key_in_form, struct arena *arena,
-		    const struct directory_record **record_out, struct str *reason_out)
+/* The columns of STATEMENT's row from COLUMN on, and the children. */
+static int load_row(struct sqlite_store *store, sqlite3_stmt *statement, int column,
+		    const struct directory_key *key, struct arena *arena, struct row *row)
 {
 	const struct directory_schema *schema = &store->schemas[key->table];
-	struct row row;
-	int error = SQLITE_OK;
 
-	row.count = 0;
+	row->count = 0;
 	for (int i = 0; schema->columns[i].field != NULL; i++) {
 		struct str value = sqlite_column(statement, column + i);
 
 		if (value.length > 0)
-			row.fields[row.count++] = (struct directory_field){
+			row->fields[row->count++] = (struct directory_field){
 				str_from(schema->columns[i].field), arena_copy_str(arena, value)};
 	}
-	if (has_children(schema, &row))
-		error = add_children(store, key, arena, &row);
-	if (error == SQLITE_OK)
+	return has_children(schema, row) ? add_children(store, key, arena, row) : SQLITE_OK;
+}
+
+static int read_row(struct sqlite_store *store, sqlite3_stmt *statement, int column,
+		    const struct directory_key *key, const struct sqlite_columns *columns,
+		    bool is_key_in_form, struct arena *arena,
+		    const struct directory_record **record_out, struct str *reason_out)
+{
+	struct row row;
+	const char *damage = NULL;
+	uint32_t sum;
+	int error = load_row(store, statement, column, key, arena, &row);
+
+	if (error != SQLITE_OK)
+		return error;
+	sum = sqlite_sum_of(&store->schemas[key->table], columns, row.fields, row.count);
+	error = sqlite_sum_check(store, columns, &sum, &damage);
+	if (error != SQLITE_OK)
+		return error;
+	if (damage == NULL) {
 		*record_out = check(store, key, arena, &row, is_key_in_form, reason_out);
-	return error;
+		return SQLITE_OK;
+	}
+	sqlite_sum_tell(store, key, damage);
+	*reason_out = str_from(damage);
+	*record_out = NULL;
+	return SQLITE_OK;
 }
 
 int sqlite_row(struct sqlite_store *store, sqlite3_stmt *statement, const struct directory_key *key,
 	       struct arena *arena, const struct directory_record **record_out)
 {
+	struct sqlite_columns columns = sqlite_columns_of(store, key);
 	struct str reason;
 
-	return read_row(store, statement, 0, key, true, arena, record_out, &reason);
+	return read_row(store, statement, 0, key, &columns, true, arena, record_out, &reason);
+}
+
+int sqlite_row_raw(struct sqlite_store *store, enum directory_table table,
+		   const struct sqlite_columns *columns, struct arena *arena, bool *is_there_out,
+		   struct directory_record *record_out)
+{
+	sqlite3_stmt *statement = store->rows[table][SQLITE_STATEMENT_GET];
+	struct directory_key key = {table, columns->key}; /* of its children */
+	struct directory_field *fields;
+	struct row row;
+	int error;
+
+	sqlite_bind(statement, 1, columns->key);
+	if (directory_table_has_pairs(table))
+		sqlite_bind(statement, 2, columns->member);
+	error = sqlite3_step(statement);
+	*is_there_out = error == SQLITE_ROW;
+	if (error == SQLITE_ROW) {
+		error = load_row(store, statement, 0, &key, arena, &row);
+		fields = arena_alloc(arena, row.count * sizeof *fields);
+		memcpy(fields, row.fields, row.count * sizeof *fields);
+		*record_out = (struct directory_record){key, fields, row.count};
+	}
+	(void)sqlite3_reset(statement);
+	return error == SQLITE_DONE ? SQLITE_OK : error;
+}
+
+/* The first columns of a row that is listed. */
+static struct sqlite_columns listed_columns(struct sqlite_store *store, sqlite3_stmt *statement,
+					    enum directory_table table)
+{
+	struct str name = str_from(store->schemas[table].name);
+	struct str first = sqlite_column(statement, 0);
+
+	if (!directory_table_has_pairs(table))
+		return (struct sqlite_columns){name, first, STR("")};
+	if (table == DIRECTORY_MEMBER)
+		return (struct sqlite_columns){name, first, sqlite_column(statement, 1)};
+	return (struct sqlite_columns){name, sqlite_column(statement, 1), first};
 }
 
 int sqlite_listed_row(struct sqlite_store *store, sqlite3_stmt *statement,
@@ -254,9 +341,10 @@ int sqlite_listed_row(struct sqlite_store *store, sqlite3_stmt *statement,
 		      struct directory_malformed *found_out)
 {
 	struct directory_key key = {table, key_of(statement, table, arena)};
+	struct sqlite_columns columns = listed_columns(store, statement, table);
 	int key_columns = store->schemas[table].key_columns[1] != NULL ? 2 : 1;
 
 	found_out->key = key.name;
-	return read_row(store, statement, key_columns, &key, false, arena, record_out,
+	return read_row(store, statement, key_columns, &key, &columns, false, arena, record_out,
 			&found_out->reason);
 }

@@ -74,7 +74,7 @@ static void an_old_file_becomes_a_new_one(void **state)
 	scene_put(&scene, "server s1|service box|address s.example:24");
 	scene_expect_turn(&scene, "new 2 server s1; changed 0 1 2");
 	scene_expect_got(&scene, "server s1", "server s1|service box|address s.example:24");
-	assert_int_equal(scene_count(&scene, "SELECT schema FROM meta"), 5);
+	assert_int_equal(scene_count(&scene, "SELECT schema FROM meta"), 6);
 	assert_int_equal(
 		scene_count(&scene, "SELECT count(*) FROM sqlite_schema WHERE name = 'membership'"),
 		1);
