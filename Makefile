@@ -10,7 +10,7 @@ DAMAGES = 10000
 VARIANT_CUTS = 20
 # what an installation has in its folders of programs
 PROGRAMS = stagepost queue send resolve names keys policy auth auth-ldap list remote lmtp local mailbox mailbox-command decode pipe launch smtpd qmtpd directory \
-	directory-ldap directory-postgresql
+	directory-command directory-ldap directory-postgresql
 
 build/build.ninja:
 	meson setup build -Dbuildtype=release

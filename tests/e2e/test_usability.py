@@ -15,7 +15,7 @@ TEXT = b"Subject: hello\n\nA line.\n"
 COMMANDS = """mailbox mailbox/status mailbox/list mailbox/repair serve reload stop check config manual enqueue mailq trace transcript limits tls tls-report sendmail completion
 version queue queue/list queue/show queue/hold queue/release queue/retry queue/requeue queue/bounce
 queue/remove queue/stats queue/repair queue/adopt trigger trigger/list trigger/wait
-trigger/release directory directory/accept directory/check directory/get directory/put directory/set directory/del directory/list directory/watch
+trigger/release directory directory/accept directory/check directory/get directory/put directory/set directory/del directory/list directory/repair directory/watch
 directory/stats directory/status directory/import directory/export directory/passwd newaliases""".split()
 MAIL = ("sendmail", "newaliases", "mailbox")  # exit as sysexits.h has it; enqueue as qmail-queue does
 PRINTING = ["check", "config", "manual", "version", "queue/list", "queue/list/--json", "mailq",
@@ -79,7 +79,7 @@ def test_help_and_wrong_options(node, run, command):
     ("queue stats", []), ("queue repair", []), ("queue adopt", ["/"]), ("trigger list", []),
     ("transcript", ["--peer", "::1"]), ("limits", []), ("trigger wait", ["x"]), ("trigger release", ["x"]), ("directory get", ["a@b"]),
     ("directory put", ["a@b"]), ("directory set", ["a@b", "kind=mailbox"]), ("directory del", ["a@b"]), ("directory list", []),
-    ("directory watch", []), ("directory stats", []),
+    ("directory watch", []), ("directory repair", []), ("directory stats", []),
     ("directory status", [])])
 def test_a_wrong_configuration(node, run, command, arguments):
     """A missing file and one with an error: said, with its line; nothing is done."""

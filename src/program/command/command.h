@@ -111,6 +111,9 @@ int command_check_output(int status);
 /* FILE, or the default configuration if it is NULL. NULL, after an error message: FILE was given by
  * a user with fewer rights than this program. */
 const char *command_config_file(const char *file);
+/* Becomes PROGRAM, of the folder of programs, with the same arguments; returns only after an error
+ * message. */
+void command_become(const struct command *command, const char *program, char **argv);
 /* The configuration; or NULL, with all problems on standard error. */
 struct config *command_config(const char *file);
 /* Likewise, with its text (appended, see config_read()); -errno, -EINVAL if the file is

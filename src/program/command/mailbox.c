@@ -2,10 +2,6 @@
 /* stagepost mailbox - files a message as a command; its subcommands look at the record. */
 #include "program/command/mailbox.h"
 #include "inject/message.h"
-#include "os/process/process.h"
-#include "program/start/program_directory.h"
-#include <stdio.h>
-#include <string.h>
 
 const char command_mailbox_summary[] = "Records the message on standard input, and files it once.";
 const char command_mailbox_help[] =
@@ -96,15 +92,7 @@ const struct command command_mailbox_subcommands[] = {
 
 int command_mailbox(const struct command *command, int argc, char **argv)
 {
-	char path[OS_PROCESS_PATH_SIZE + sizeof COMMAND_MAILBOX_PROGRAM + 1];
-	char directory[OS_PROCESS_PATH_SIZE];
-
-	int error = program_directory_find(directory);
-
 	(void)argc;
-	snprintf(path, sizeof path, "%s/" COMMAND_MAILBOX_PROGRAM, directory);
-	if (error == 0)
-		error = os_process_replace(path, argv);
-	fprintf(stderr, "stagepost %s: %s: %s\n", command->name, path, strerror(-error));
+	command_become(command, COMMAND_MAILBOX_PROGRAM, argv);
 	return INJECT_CONFIG;
 }

@@ -46,6 +46,14 @@ static const struct command_exit check_exits[] = {
 	{0, NULL},
 };
 
+static const struct command_exit repair_exits[] = {
+	{COMMAND_OK, "nothing is damaged, or all of it was repaired and nothing is lost"},
+	{COMMAND_FAILED,
+	 "something is damaged or lost, or the file cannot be looked at or repaired"},
+	{COMMAND_USAGE, "the command line is wrong"},
+	{0, NULL},
+};
+
 static const struct command_exit list_exits[] = {
 	{COMMAND_OK, "all is printed"},
 	{COMMAND_FAILED,
@@ -109,6 +117,11 @@ const struct command command_directory_subcommands[] = {
 	 "saw\n"
 	 "others there defers all mail (451) and takes no change. The log says why (store_held).\n",
 	 command_directory_accept, command_directory_accept_options, accept_exits, NULL},
+	{"directory repair", "", "Finds what is damaged in the SQLite file, and repairs it.",
+	 "Each record that the disk has changed or lost is a line, with its table and key. The\n"
+	 "new file has all others, and the damaged one is kept beside it: what is lost has to be\n"
+	 "put in again. It may run while the node does; changes wait meanwhile.\n",
+	 command_directory_repair, command_directory_repair_options, repair_exits, NULL},
 	{"directory watch", "", "Prints each change as it is made, until it is interrupted.",
 	 "A line has the version, the table and the key. While the directory does not answer, it\n"
 	 "says so on standard error, and waits.\n",

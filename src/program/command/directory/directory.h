@@ -57,6 +57,17 @@ int command_directory_export(const struct command *command, int argc, char **arg
 extern const struct command_option command_directory_passwd_options[];
 int command_directory_passwd(const struct command *command, int argc, char **argv);
 
+/* The program that does the work of "directory repair". */
+#define COMMAND_DIRECTORY_PROGRAM "directory-command"
+
+struct command_directory_repair_options {
+	struct command_options common;
+	bool applies;
+};
+
+extern const struct command_option command_directory_repair_options[];
+int command_directory_repair(const struct command *command, int argc, char **argv);
+
 extern const struct command_option command_directory_check_options[];
 int command_directory_check(const struct command *command, int argc, char **argv);
 /* Warns on standard error if the record, which was put with FIELDS ("NAME VALUE"), names something
