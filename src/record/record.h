@@ -26,9 +26,9 @@
  * Functions return 0 or -errno: -ENOTCONN (no connection; after record_commit() it is unknown
  * whether it was committed), -EDEADLK (deadlock or serialization: the transaction is to be tried
  * again), -ENOSPC, -EROFS, -EUSERS (too many connections), -EACCES, -ETIMEDOUT, -EPROTO (a schema
- * that is newer, or is not ours), -EIO (others). After each of these the transaction is over, only
- * record_rollback() may follow, and record_error() has the database's words. The connection is made
- * again by record_begin().
+ * that is newer, or is not ours; a file that is damaged), -EIO (others). After each of these the
+ *transaction is over, only record_rollback() may follow, and record_error() has the database's
+ *words. The connection is made again by record_begin().
  */
 #ifndef RECORD_RECORD_H
 #define RECORD_RECORD_H

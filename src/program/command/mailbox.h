@@ -23,6 +23,7 @@ struct command_mailbox_options {
 	const char *limit;
 	bool applies; /* repair */
 	bool forgets;
+	bool rebuilds;
 };
 
 extern const char command_mailbox_summary[];

@@ -11,6 +11,7 @@
 #include "program/mailbox_command/mailbox_command.h"
 #include "program/mailbox_command/places.h"
 #include "program/start/program_directory.h"
+#include "record/sqlite/rebuild.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +29,7 @@ struct task {
 	uint64_t left; /* differences */
 	int64_t progress_us;
 	bool has_progress; /* a line of it is on the terminal */
+	bool is_broken_off;
 	struct buffer out;
 };
 
@@ -195,6 +197,7 @@ static int compare_all(struct task *task)
 	for (size_t i = 0; i < places.count && error == 0; i++)
 		error = filing_repair_mailbox(&task->repair, &places.places[i]);
 	mailbox_places_clear(&places);
+	task->is_broken_off = error != 0;
 	if (error == 0) {
 		print_counts(task);
 		return task->left == 0 ? COMMAND_OK : COMMAND_FAILED;
@@ -218,6 +221,89 @@ static int find_decoder(struct task *task)
 	return error;
 }
 
+/* ---- a new record ---- */
+
+static int say_why(const struct task *task, const struct buffer *why)
+{
+	fprintf(stderr, "stagepost %s: " STR_FORMAT "\n", task->command->name,
+		STR_ARGUMENTS(buffer_view(why)));
+	return COMMAND_FAILED;
+}
+
+static void print_rebuild(struct task *task, const char *problem, uint64_t messages,
+			  const struct buffer *kept)
+{
+	struct buffer *out = &task->out;
+
+	if (task->options.common.json) {
+		buffer_append_byte(out, '{');
+		json_field_text(out, "problem", str_from(problem));
+		json_field_number(out, "saved", messages);
+		json_field_text(out, "kept", buffer_view(kept));
+		buffer_append_string(out, "}\n");
+	} else {
+		buffer_append_format(out, "the record: %s\n", problem);
+		if (!task->options.applies)
+			buffer_append_string(out, "nothing was changed (use --apply)\n");
+		else
+			buffer_append_format(out, "%" PRIu64 " messages of it can be read\n",
+					     messages);
+		if (kept->length > 0)
+			buffer_append_format(out, "the damaged file is now " STR_FORMAT "\n",
+					     STR_ARGUMENTS(buffer_view(kept)));
+	}
+	flush(task);
+}
+
+/* Compares the new file with the mailboxes before anybody else sees it. */
+static int fill_rebuilt(struct task *task, struct record_rebuild *rebuild, struct buffer *why)
+{
+	const char *problem = record_rebuild_problem(rebuild);
+	struct buffer kept CLEANUP(buffer_clear) = {0};
+	uint64_t messages = 0;
+	int status;
+
+	if (!task->options.applies) {
+		print_rebuild(task, problem, 0, &kept);
+		return COMMAND_FAILED;
+	}
+	record_free(task->repair.record);
+	task->repair.record = NULL;
+	if (record_rebuild_make(rebuild, &task->repair.record, &messages, why) < 0)
+		return say_why(task, why);
+	status = compare_all(task);
+	if (task->is_broken_off)
+		return status;
+	record_free(task->repair.record);
+	task->repair.record = NULL;
+	if (record_rebuild_finish(rebuild, &kept, why) < 0)
+		return say_why(task, why);
+	print_rebuild(task, problem, messages, &kept);
+	return status;
+}
+
+static int rebuild(struct task *task)
+{
+	struct buffer why CLEANUP(buffer_clear) = {0};
+	struct record_rebuild *made = NULL;
+	int status;
+
+	if (task->config->record.backend != CONFIG_RECORD_SQLITE) {
+		buffer_append_string(&why, "--rebuild: the record is no SQLite file; restore the "
+					   "database, and compare it without this option");
+		return say_why(task, &why);
+	}
+	if (record_rebuild_new(task->config->record.path, &made, &why) < 0)
+		return say_why(task, &why);
+	if (*record_rebuild_problem(made) != '\0') {
+		status = fill_rebuilt(task, made, &why);
+		record_rebuild_free(made);
+		return status;
+	}
+	record_rebuild_free(made);
+	return compare_all(task);
+}
+
 static int run(struct task *task)
 {
 	int status;
@@ -236,7 +322,7 @@ static int run(struct task *task)
 		.progress = on_progress,
 		.context = task,
 	};
-	status = compare_all(task);
+	status = task->options.rebuilds ? rebuild(task) : compare_all(task);
 	for (size_t i = 0; i < task->config->service_count; i++)
 		mailstore_free(task->stores[i]);
 	free(task->stores);

@@ -7,7 +7,13 @@
 #include "record/sql.h"
 #include <sqlite3.h>
 
-enum { RECORD_SQLITE_PATIENCE_MS = 10000 }; /* others commit meanwhile */
+enum {
+	RECORD_SQLITE_PATIENCE_MS = 10000, /* others commit meanwhile */
+	RECORD_SQLITE_IDENTITY_SIZE = 40,  /* with its NUL */
+};
+
+/* Ends what is said of a file that is damaged, gone or another one. */
+#define RECORD_SQLITE_ADVICE ": run \"stagepost mailbox repair --rebuild\""
 
 struct record_sqlite {
 	struct record_sql sql;
@@ -21,6 +27,17 @@ struct record_sqlite {
 
 /* record_sql_fail() for ERROR of this connection. */
 int record_sqlite_fail(struct record_sqlite *sqlite, int error);
+
+/* identity.c */
+
+/* Of the file at PATH, which is that of the locks; "": it has none. 0 or -errno. */
+MUST_CHECK int record_sqlite_read_identity(const char *path,
+					   char identity[RECORD_SQLITE_IDENTITY_SIZE]);
+/* Makes the file if it is missing. */
+MUST_CHECK int record_sqlite_write_identity(const char *path, const char *identity);
+/* Gives DATABASE and the file LOCKS one identity, if one of them has none. *IS_OTHER_OUT: they have
+ * different ones. 0, -EILSEQ for an error of the database, or -errno. */
+MUST_CHECK int record_sqlite_identify(sqlite3 *database, const char *locks, bool *is_other_out);
 
 /* open.c */
 

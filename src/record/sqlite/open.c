@@ -45,6 +45,7 @@ static int errno_of(int error, int system)
 	case SQLITE_CONSTRAINT: /* what it refers to was removed meanwhile */
 		return -EDEADLK;
 	case SQLITE_NOTADB:
+	case SQLITE_CORRUPT:
 		return -EPROTO;
 	case SQLITE_PERM:
 	case SQLITE_AUTH:
@@ -60,6 +61,9 @@ int record_sqlite_fail(struct record_sqlite *sqlite, int error)
 {
 	int system = system_error(sqlite, error);
 
+	if ((error & 0xff) == SQLITE_NOTADB || (error & 0xff) == SQLITE_CORRUPT)
+		return record_sql_fail(&sqlite->sql, -EPROTO, "%s: %s" RECORD_SQLITE_ADVICE,
+				       sqlite->path, sqlite3_errmsg(sqlite->database));
 	return record_sql_fail(&sqlite->sql, errno_of(error, system), "%s: %s%s%s", sqlite->path,
 			       sqlite3_errmsg(sqlite->database), system > 0 ? ": " : "",
 			       system > 0 ? strerror(system) : "");
@@ -96,18 +100,44 @@ void record_sqlite_close(struct record_sqlite *sqlite)
 	sqlite->locks = NULL;
 }
 
+static void append_locks(const struct record_sqlite *sqlite, struct buffer *out)
+{
+	buffer_append_format(out, "%s-lock%c", sqlite->path, '\0');
+}
+
+/* Where there are locks, there was a record: they are made after it. With an empty one in its place
+ * whatever comes again would be filed again. */
+static bool was_there(const struct record_sqlite *sqlite)
+{
+	struct buffer path CLEANUP(buffer_clear) = {0};
+	struct os_file_info info;
+
+	append_locks(sqlite, &path);
+	return os_file_info_at(OS_FILE_HERE, buffer_data(&path), &info) == 0;
+}
+
 /* Only its owner can read it: SQLite would create one that everybody can. */
 static int make_file(struct record_sqlite *sqlite)
 {
-	struct os_file_info info;
 	int file = os_file_open(OS_FILE_HERE, sqlite->path,
 				OS_FILE_WRITE | OS_FILE_CREATE | OS_FILE_PRIVATE);
-	int error;
 
 	os_file_close(file);
-	if (file < 0 && file != -EEXIST)
-		return fail_file(sqlite, file, "");
+	return file < 0 && file != -EEXIST ? fail_file(sqlite, file, "") : 0;
+}
+
+static int find_file(struct record_sqlite *sqlite)
+{
+	bool is_known = was_there(sqlite);
+	struct os_file_info info;
+	int error = is_known ? 0 : make_file(sqlite);
+
+	if (error < 0)
+		return error;
 	error = os_file_info_at(OS_FILE_HERE, sqlite->path, &info);
+	if (is_known && (error == -ENOENT || (error == 0 && info.size == 0)))
+		return record_sql_fail(&sqlite->sql, -EPROTO, "%s: the file is %s%s", sqlite->path,
+				       error == 0 ? "empty" : "gone", RECORD_SQLITE_ADVICE);
 	sqlite->inode = info.inode;
 	sqlite->device = info.device;
 	return error == 0 ? 0 : fail_file(sqlite, error, "");
@@ -116,12 +146,40 @@ static int make_file(struct record_sqlite *sqlite)
 static int open_locks(struct record_sqlite *sqlite)
 {
 	struct buffer path CLEANUP(buffer_clear) = {0};
+	bool is_other = false;
 	int error;
 
-	buffer_append_format(&path, "%s-lock", sqlite->path);
-	buffer_append_byte(&path, '\0');
+	append_locks(sqlite, &path);
 	error = lock_file_open(buffer_data(&path), &sqlite->locks);
+	if (error == 0)
+		error = record_sqlite_identify(sqlite->database, buffer_data(&path), &is_other);
+	if (error == -EILSEQ)
+		return record_sqlite_fail(sqlite, sqlite3_extended_errcode(sqlite->database));
+	if (is_other)
+		return record_sql_fail(&sqlite->sql, -EPROTO,
+				       "%s: this is the record of another site%s", sqlite->path,
+				       RECORD_SQLITE_ADVICE);
 	return error == 0 ? 0 : fail_file(sqlite, error, "-lock");
+}
+
+/* Whether what was there has tables: before any are made. */
+static int refuse_empty(struct record_sqlite *sqlite)
+{
+	sqlite3_stmt *statement = NULL;
+	int error;
+
+	if (!was_there(sqlite))
+		return 0;
+	error = sqlite3_prepare_v2(sqlite->database,
+				   "SELECT 1 FROM sqlite_schema WHERE name = 'record_meta'", -1,
+				   &statement, NULL);
+	if (error == SQLITE_OK)
+		error = sqlite3_step(statement);
+	(void)sqlite3_finalize(statement);
+	if (error == SQLITE_DONE)
+		return record_sql_fail(&sqlite->sql, -EPROTO, "%s: it has no record%s",
+				       sqlite->path, RECORD_SQLITE_ADVICE);
+	return error == SQLITE_ROW ? 0 : record_sqlite_fail(sqlite, error);
 }
 
 static int take_mode(void *is_wal, int columns, char **texts, char **names)
@@ -190,15 +248,17 @@ int record_sqlite_connect(struct record_sql *sql)
 	if (sqlite->database != NULL && record_sqlite_is_there(sqlite))
 		return 0;
 	record_sqlite_close(sqlite);
-	error = make_file(sqlite);
-	if (error == 0)
-		error = open_locks(sqlite);
+	error = find_file(sqlite);
 	if (error == 0)
 		error = open_database(sqlite);
+	if (error == 0)
+		error = refuse_empty(sqlite);
 	if (error == 0)
 		error = record_sql_prepare(sql);
 	if (error == 0)
 		error = sync_names(sqlite);
+	if (error == 0)
+		error = open_locks(sqlite);
 	if (error < 0)
 		record_sqlite_close(sqlite);
 	return error;

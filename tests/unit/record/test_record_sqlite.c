@@ -158,9 +158,74 @@ static void a_file_that_was_replaced_is_noticed(void **state)
 		assert_int_equal(record_check(record), -ENOTCONN);
 		assert_int_equal(record_commit(record), -ENOTCONN);
 		record_rollback(record);
+		empty();
 	}
 	assert_int_equal(put(record), 0);
 	record_free(record);
+}
+
+static void write_to(const char *end, const char *text)
+{
+	char file[SCRATCH_SIZE + 30];
+	FILE *stream;
+
+	snprintf(file, sizeof file, "%s%s", path, end);
+	stream = fopen(file, "w");
+	assert_non_null(stream);
+	fputs(text, stream);
+	fclose(stream);
+}
+
+static void remove_file(const char *end)
+{
+	char file[SCRATCH_SIZE + 30];
+
+	snprintf(file, sizeof file, "%s%s", path, end);
+	(void)unlink(file);
+}
+
+/* With an empty record, or another one, what comes again would be filed again. */
+static void what_is_in_the_place_of_a_record_is_refused(void **state)
+{
+	static const struct {
+		const char *text; /* NULL: there is no file */
+		const char *sql;
+		const char *said;
+	} cases[] = {
+		{NULL, NULL, "the file is gone"},
+		{"", NULL, "the file is empty"},
+		{"no database, though it is long enough for that ..........................."
+		 "...........................................................................",
+		 NULL, "file is not a database"},
+		{NULL, "CREATE TABLE t(x)", "it has no record"},
+		{NULL,
+		 "CREATE TABLE record_meta(program TEXT PRIMARY KEY, version INTEGER);"
+		 "INSERT INTO record_meta VALUES('stagepost', 0), ('site 0123', 0)",
+		 "this is the record of another site"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct record *record = connect_to();
+
+		assert_int_equal(put(record), 0);
+		record_free(record);
+		remove_file("");
+		remove_file("-wal");
+		if (cases[i].text != NULL)
+			write_to("", cases[i].text);
+		if (cases[i].sql != NULL)
+			run(cases[i].sql);
+		record = connect_to();
+		for (unsigned tries = 0; tries < 2; tries++) {
+			assert_int_equal(put(record), -EPROTO);
+			assert_non_null(strstr(record_error(record), cases[i].said));
+			assert_non_null(strstr(record_error(record),
+					       ": run \"stagepost mailbox repair --rebuild\""));
+		}
+		record_free(record);
+		empty();
+	}
 }
 
 static void other_files_are_refused(void **state)
@@ -194,6 +259,7 @@ static int test_files(void)
 		cmocka_unit_test_setup(a_file_may_be_read_only, make_empty),
 		cmocka_unit_test_setup(a_file_that_was_replaced_is_noticed, make_empty),
 		cmocka_unit_test_setup(other_files_are_refused, make_empty),
+		cmocka_unit_test_setup(what_is_in_the_place_of_a_record_is_refused, make_empty),
 		cmocka_unit_test(a_folder_that_is_missing_is_named),
 	};
 
