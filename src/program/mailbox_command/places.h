@@ -21,6 +21,10 @@ void mailbox_places_add(struct mailbox_places *places, const struct record_place
 /* Adds all that RECORD has, or those of USER if that is not "". 0 or -errno of the record. */
 MUST_CHECK int mailbox_places_read(struct mailbox_places *places, struct record *record,
 				   struct str user);
+/* Adds the mailboxes, with their folders, that are found where TEMPLATE, the path of a service of
+ * kind mailbox, says: if it has both %d and %u, each once in a component of its own or between
+ * fixed characters. (walk.c) */
+void mailbox_places_walk(struct mailbox_places *places, const char *template);
 void mailbox_places_clear(struct mailbox_places *places);
 
 #endif

@@ -170,6 +170,20 @@ static void add_usual(struct task *task, struct mailbox_places *places, struct s
 	mailbox_places_add(places, &(struct record_place){user, str_from(service->sent_folder)});
 }
 
+/* Those of which the record may have nothing any more. */
+static void add_found(struct task *task, struct mailbox_places *places)
+{
+	const char *name = task->options.service;
+
+	for (size_t i = 0; i < task->config->service_count; i++) {
+		const struct config_service *service = &task->config->services[i];
+
+		if (service->kind == CONFIG_SERVICE_MAILBOX &&
+		    (name == NULL || strcmp(service->name, name) == 0))
+			mailbox_places_walk(places, service->path);
+	}
+}
+
 static int add_all(struct task *task, struct mailbox_places *places)
 {
 	struct record_place only = {.user = STR("")};
@@ -181,8 +195,11 @@ static int add_all(struct task *task, struct mailbox_places *places)
 				    NULL);
 	if (error == 0 && only.user.length > 0)
 		add_usual(task, places, only.user);
-	if (error == 0)
-		error = mailbox_places_read(places, task->repair.record, only.user);
+	if (error == 0) /* a new file has all mailboxes, whichever one was named */
+		error = mailbox_places_read(places, task->repair.record,
+					    task->options.rebuilds ? STR("") : only.user);
+	if (task->options.rebuilds)
+		add_found(task, places);
 	for (size_t i = 0, count = places->count; i < count && error == 0; i++)
 		add_usual(task, places, places->places[i].user);
 	arena_free(arena);
