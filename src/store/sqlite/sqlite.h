@@ -10,7 +10,10 @@
  *
  * The tables are those of stagepost-directory-postgresql(7), made from the rules of the records
  * (directory/record/schema.h). A column that is NULL or empty means that the record does not have
- * the field. A copy of the file that is used beside the original needs another meta.identity.
+ * the field. Each record has a checksum (table "checksum"), and the data have the total of all
+ * (meta.total): a record that the disk has changed or lost counts as malformed (store_damaged), and
+ * a file whose checksums do not add up is not opened. A copy of the file that is used beside the
+ * original needs another meta.identity.
  */
 #ifndef STORE_SQLITE_SQLITE_H
 #define STORE_SQLITE_SQLITE_H
@@ -19,8 +22,8 @@
 #include "store/store.h"
 
 /* Opens the file at PATH, or creates it, readable by its owner only. 0 and *STORE_OUT; or, with a
- * sentence in WHY: -EINVAL, the file is not ours, or of a newer schema; -EIO, -ENOSPC, -EACCES,
- * -ENOENT, and other system errors. PATH is copied. */
+ * sentence in WHY: -EINVAL, the file is not ours, or of a newer schema; -EIO, it is damaged; -EIO,
+ * -ENOSPC, -EACCES, -ENOENT, and other system errors. PATH is copied. */
 MUST_CHECK int store_sqlite_open(struct os_loop *loop, const char *path,
 				 struct directory_store **store_out, struct buffer *why);
 
