@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* Who may send mail to whom, and how their passwords come: what makes a node an open relay, and
  * what leads mail back to it. */
-#include "config/section/class.h"
 #include "os/file/rights.h"
 #include "os/socket/address.h"
 #include "program/machine_check/internal.h"
