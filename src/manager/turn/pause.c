@@ -88,7 +88,7 @@ bool transport_pause_of(const struct transport *transport, struct str destinatio
 	if (transport->is_paused) {
 		*pause_out = (struct transport_pause){
 			.destination = transport->name,
-			.waiting = transport_count(transport).waiting,
+			.waiting = transport->waiting,
 			.reason = "the transport is paused by its setting",
 		};
 		return true;

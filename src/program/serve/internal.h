@@ -174,8 +174,8 @@ void serve_give_up(struct supervisor *supervisor, struct str reason);
  * logged, also later. */
 void serve_judge_end(struct supervisor *supervisor, const char *program, int status);
 
-/* certificates.c: whether "keys" can use the certificates of CONFIG that are not in force; otherwise
- * REASON has which one, its file, and why. */
+/* certificates.c: whether "keys" can use the certificates of CONFIG that are not in force;
+ * otherwise REASON has which one, its file, and why. */
 MUST_CHECK bool serve_can_use_certificates(const struct supervisor *supervisor,
 					   const struct config *config, struct buffer *reason);
 

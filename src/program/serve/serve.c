@@ -55,7 +55,8 @@ static int write_pid_file(const struct supervisor *supervisor)
 	if (file >= 0)
 		return 0;
 	log_event(EVENT_PROCESS_ERROR, log_string("file", PID_FILE_NAME), log_string("run", run),
-		  log_string("reason", file == -EAGAIN ? "another mail system runs here" : "not written"),
+		  log_string("reason",
+			     file == -EAGAIN ? "another mail system runs here" : "not written"),
 		  log_error(file));
 	return file;
 }

@@ -5,7 +5,7 @@
  * or has brought back an older one, it differs. The total tells that pages of both tables are lost.
  *
  * Others, who change records by SQL, cannot compute checksums: triggers make a place for one, and
- * it is filled in here. Until then the record is not protected.
+ * it is filled in by lacking_sum.c. Until then the record is not protected.
  */
 #include "base/checksum.h"
 #include "directory/record/key.h"
@@ -13,8 +13,6 @@
 #include "store/sqlite/internal.h"
 #include <errno.h>
 #include <string.h>
-
-enum { MISSING_MAX = 1000 }; /* in a transaction */
 
 struct sqlite_columns sqlite_columns_of(const struct sqlite_store *store,
 					const struct directory_key *key)
@@ -127,7 +125,7 @@ void sqlite_sum_tell(struct sqlite_store *store, const struct directory_key *key
 
 /* ---- changes ---- */
 
-static int set_sum(struct sqlite_store *store, const struct sqlite_columns *columns, uint32_t sum)
+int sqlite_sum_set(struct sqlite_store *store, const struct sqlite_columns *columns, uint32_t sum)
 {
 	sqlite3_stmt *statement = bind_columns(store, DATA_SUM_SET, columns);
 
@@ -135,7 +133,7 @@ static int set_sum(struct sqlite_store *store, const struct sqlite_columns *colu
 	return sqlite_run(statement);
 }
 
-static int remove_sum(struct sqlite_store *store, const struct sqlite_columns *columns)
+int sqlite_sum_remove(struct sqlite_store *store, const struct sqlite_columns *columns)
 {
 	return sqlite_run(bind_columns(store, DATA_SUM_REMOVE, columns));
 }
@@ -152,104 +150,11 @@ int sqlite_sum_change(struct sqlite_store *store, const struct directory_record 
 		return error;
 	*total -= before.is_known ? before.value : 0;
 	if (is_removal)
-		return before.is_there ? remove_sum(store, &columns) : SQLITE_OK;
+		return before.is_there ? sqlite_sum_remove(store, &columns) : SQLITE_OK;
 	sum = sqlite_sum_of(&store->schemas[record->key.table], &columns, record->fields,
 			    record->field_count);
 	*total += sum;
-	return set_sum(store, &columns, sum);
-}
-
-/* ---- records that others have changed ---- */
-
-static int read_missing(struct sqlite_store *store, struct arena *arena,
-			struct sqlite_columns *columns, size_t *count_out)
-{
-	sqlite3_stmt *statement = store->data[DATA_SUMS_MISSING];
-	size_t count = 0;
-	int error;
-
-	(void)sqlite3_bind_int(statement, 1, MISSING_MAX);
-	while ((error = sqlite3_step(statement)) == SQLITE_ROW && count < MISSING_MAX)
-		columns[count++] = (struct sqlite_columns){
-			arena_copy_str(arena, sqlite_column(statement, 0)),
-			arena_copy_str(arena, sqlite_column(statement, 1)),
-			arena_copy_str(arena, sqlite_column(statement, 2)),
-		};
-	(void)sqlite3_reset(statement);
-	*count_out = count;
-	return error == SQLITE_DONE || error == SQLITE_ROW ? SQLITE_OK : error;
-}
-
-static int add_one(struct sqlite_store *store, const struct sqlite_columns *columns,
-		   struct arena *arena, int64_t *total)
-{
-	enum directory_table table = directory_table_find(columns->table);
-	struct directory_record record;
-	bool is_there = false;
-	uint32_t sum;
-	int error = SQLITE_OK;
-
-	if (table != DIRECTORY_NO_TABLE)
-		error = sqlite_row_raw(store, table, columns, arena, &is_there, &record);
-	if (error != SQLITE_OK)
-		return error;
-	if (!is_there)
-		return remove_sum(store, columns);
-	sum = sqlite_sum_of(&store->schemas[table], columns, record.fields, record.field_count);
-	*total += sum;
-	return set_sum(store, columns, sum);
-}
-
-static int add_all(struct sqlite_store *store, const struct sqlite_columns *columns, size_t count,
-		   struct arena *arena)
-{
-	sqlite3_stmt *statement = store->data[DATA_SET_VERSION];
-	int64_t total = 0;
-	int error = SQLITE_OK;
-
-	for (size_t i = 0; i < count && error == SQLITE_OK; i++)
-		error = add_one(store, &columns[i], arena, &total);
-	if (error != SQLITE_OK)
-		return error;
-	(void)sqlite3_bind_int64(statement, 1, 0);
-	(void)sqlite3_bind_int64(statement, 2, total);
-	error = sqlite_run(statement);
-	return error == SQLITE_OK ? sqlite_run(store->data[DATA_COMMIT]) : error;
-}
-
-/* In a transaction, so that they are of the records that are there. */
-static int add_missing(struct sqlite_store *store, struct arena *arena, size_t *count_out)
-{
-	struct sqlite_columns *columns = arena_alloc(arena, MISSING_MAX * sizeof *columns);
-	int error = read_missing(store, arena, columns, count_out);
-
-	if (error != SQLITE_OK || *count_out == 0)
-		return error;
-	error = sqlite_begin_write(store);
-	if (error != SQLITE_OK)
-		return error;
-	error = add_all(store, columns, *count_out, arena);
-	if (error != SQLITE_OK)
-		sqlite_roll_back(store);
-	return error;
-}
-
-bool sqlite_sum_add_missing(struct sqlite_store *store)
-{
-	struct arena *arena;
-	size_t count = 0;
-	int error;
-
-	if (!store->lacks_sums)
-		return false;
-	sqlite_end_reading(store);
-	arena = sqlite_take_arena(store);
-	error = add_missing(store, arena, &count);
-	sqlite_give_arena(store, arena);
-	store->lacks_sums = error != SQLITE_OK || count == MISSING_MAX;
-	if (error != SQLITE_OK && (error & 0xff) != SQLITE_BUSY)
-		(void)sqlite_failed(store, error, "change");
-	return error == SQLITE_OK && count == MISSING_MAX;
+	return sqlite_sum_set(store, &columns, sum);
 }
 
 /* ---- all ---- */

@@ -122,12 +122,13 @@ const char *sqlite_sum_judge(const struct sqlite_sum *sum, const uint32_t *read)
  * none. *DAMAGE_OUT: a text, or NULL if nothing is. SQLITE_OK or an error. */
 MUST_CHECK int sqlite_sum_check(struct sqlite_store *store, const struct sqlite_columns *columns,
 				const uint32_t *read, const char **damage_out);
+/* Within a transaction; SUM is for the table only. */
+MUST_CHECK int sqlite_sum_set(struct sqlite_store *store, const struct sqlite_columns *columns,
+			      uint32_t sum);
+MUST_CHECK int sqlite_sum_remove(struct sqlite_store *store, const struct sqlite_columns *columns);
 /* Within a transaction: notes the checksum of RECORD, which is put or removed; adds to *TOTAL. */
 MUST_CHECK int sqlite_sum_change(struct sqlite_store *store, const struct directory_record *record,
 				 bool is_removal, int64_t *total);
-/* Notes the checksums of records that others have changed, unless somebody writes now. True:
- * there may be more of them. */
-bool sqlite_sum_add_missing(struct sqlite_store *store);
 /* After opening: 0, or -EIO and a sentence if the total of the checksums is not what it was. */
 MUST_CHECK int sqlite_sum_check_total(struct sqlite_store *store, struct buffer *why);
 /* Logs, once, that the record of KEY is damaged. */
@@ -193,6 +194,9 @@ int sqlite_bind_key(sqlite3_stmt *statement, int place, const struct directory_k
 struct str sqlite_column(sqlite3_stmt *statement, int column);
 /* Runs a statement that returns no rows, and resets it: SQLITE_OK or an error. */
 MUST_CHECK int sqlite_run(sqlite3_stmt *statement);
+
+/* row.c */
+
 /* Reads the record of KEY, which was asked for, from STATEMENT's present row, with its children,
  * into ARENA; KEY's name is not copied. SQLITE_OK, with *RECORD_OUT NULL if the record is
  * malformed, which is logged; or an error. */
@@ -209,6 +213,12 @@ MUST_CHECK int sqlite_listed_row(struct sqlite_store *store, sqlite3_stmt *state
 				 enum directory_table table, struct arena *arena,
 				 const struct directory_record **record_out,
 				 struct directory_malformed *found_out);
+
+/* lacking_sum.c */
+
+/* Notes the checksums of records that others have changed, unless somebody writes now. True:
+ * there may be more of them. */
+bool sqlite_sum_add_missing(struct sqlite_store *store);
 
 /* transaction.c */
 

@@ -191,7 +191,8 @@ static void the_first_certificates_count_at_once(void **state)
 	assert_int_equal(world.told, 2);
 }
 
-/* A listener without TLS; and one of a configuration that a reload has left without certificates. */
+/* A listener without TLS; and one of a configuration that a reload has left without certificates.
+ */
 static void who_is_to_have_no_tls_lacks_none(void **state)
 {
 	const struct config_listen plain = {.tls = CONFIG_LISTEN_TLS_NONE, .client_authority = ""};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
-/* When the loss of a connection is logged: once it is over, or lasts; not when everything stops, which looks the
- * same for a moment. Server and loop are real; what is logged is this test's. */
+/* When the loss of a connection is logged: once it is over, or lasts; not when everything stops,
+ * which looks the same for a moment. Server and loop are real; what is logged is this test's. */
 #include "base/timestamp.h"
 #include "ipc/channel.h"
 #include "log/event.h"
@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static const int64_t SHORT_US = SECOND_US / 4;  /* of a stop */
+static const int64_t SHORT_US = SECOND_US / 4;   /* of a stop */
 static const int64_t LASTING_US = 3 * SECOND_US; /* more than 1.3 s */
 
 static struct {
