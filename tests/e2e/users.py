@@ -29,4 +29,4 @@ def add_user(node, name, password, methods, *more):
         records = [json.loads(line) for line in directory(node, "export", "--table", "user").splitlines()]
         record, = [record for record in records if record["key"] == name]
         HASHES[key] = [f"password={text}" for text in record["password"]]
-    directory(node, "put", "--table", "user", name, *HASHES[key], *more)
+    directory(node, "put", "--replace", "--table", "user", name, *HASHES[key], *more)
