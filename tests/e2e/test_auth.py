@@ -43,7 +43,7 @@ ALWAYS = {"PLAIN", "LOGIN"}
 
 
 def wait_for_offer(client, names):
-    while set(client.offer) != names:
+    while set(client.offer or ()) != names:  # nothing has come at first
         client.receive()
 
 

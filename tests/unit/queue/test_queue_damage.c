@@ -141,7 +141,7 @@ static void at_s4(void **state)
 	assert_true(scene.found[0].has_expected && scene.found[0].has_found);
 	assert_int_equal(scene.found[0].expected, checksum_extend(0, DATA, size));
 	assert_int_equal(scene.found[0].found,
-			 checksum_extend(checksum_extend(0, "s", 1), DATA + 1, size - 1));
+			 checksum_extend(checksum_extend(0, "s", 1), &DATA[1], size - 1));
 	restore(&scene);
 
 	envelope = place_of(&scene, "\nend:\n") + strlen("\nend:\n") - size;

@@ -91,7 +91,7 @@ static void a_list_is_whole_or_not_answered(void **state)
 	expect_list(&scene, DIRECTORY_MEMBER, "",
 		    "e@d.example a@x.example !e@d.example b@x.example");
 	damage(&scene, "DELETE FROM address WHERE address = 'b@d.example'");
-	expect_list(&scene, DIRECTORY_ADDRESS, "b", " !b@d.example" + 1);
+	expect_list(&scene, DIRECTORY_ADDRESS, "b", "!b@d.example");
 	scene_list(&scene, DIRECTORY_ADDRESS, "", "", 3, ',');
 	scene_expect(&scene, "@d.example,a@d.example,c@d.example !b@d.example");
 	scene_list(&scene, DIRECTORY_ADDRESS, "", "c@d.example", 2, ',');
