@@ -4,11 +4,12 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from stagepost import as_user, is_root, wait_until
+from stagepost import as_user, give_to_user, is_root, wait_until
 
 TEXT = b"Subject: hello\n\nA line.\n"
 
@@ -567,6 +568,25 @@ def test_trace_follows_the_bounce(node, run):
     assert ended.stderr == f"stagepost trace: {mx.directory}: Is a directory\n".encode()
     assert run(mx, "trace", "x", mx.log.path).returncode == 2
     assert run(mx, "trace").returncode == 2
+
+
+@pytest.mark.parametrize("program, reader", (("gzip", "zcat"), ("xz", "xzcat"), ("bzip2", "bzcat")))
+def test_trace_takes_no_compressed_log_for_an_empty_one(node, run, program, reader):
+    """As logrotate leaves them."""
+    mx = node()
+    path = os.path.join(mx.directory, "mail.log")
+    shutil.copy(mx.log.path, path)
+    packed = subprocess.run([program, "-c", path], check=True, capture_output=True).stdout
+    with open(path, "wb") as log:
+        log.write(packed)
+    give_to_user(path)
+    for words in ([path], ["-"]):
+        with open(path, "rb") as log:
+            ended = run(mx, "trace", "1-1", *words, stdin=log)
+        assert (ended.returncode, ended.stdout) == (1, b"")
+        assert ended.stderr.decode() == (f'stagepost trace: {words[0]} is not text: give what "{reader}" prints of it '
+                                         "on standard input\n")
+
 
 
 # --- reload, stop ---

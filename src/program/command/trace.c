@@ -43,9 +43,46 @@ static FILE *copy_input(void)
 	return copy;
 }
 
+/* By its first bytes: what reads such a file as text; NULL: it is none. */
+static const char *reader_of(FILE *file)
+{
+	static const struct {
+		const char *begin;
+		const char *reader;
+	} kinds[] = {{"\x1f\x8b", "zcat"},
+		     {"\xfd"
+		      "7zXZ",
+		      "xzcat"},
+		     {"\x28\xb5\x2f\xfd", "zstdcat"},
+		     {"BZh", "bzcat"},
+		     {"LPKSHHRH", "journalctl --file"}};
+	char begin[8] = "";
+	size_t count = fread(begin, 1, sizeof begin, file);
+
+	rewind(file);
+	for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+		size_t length = strlen(kinds[i].begin);
+
+		if (count >= length && memcmp(begin, kinds[i].begin, length) == 0)
+			return kinds[i].reader;
+	}
+	return NULL;
+}
+
+/* It would be read as a log that tells of no message. */
+static int refuse_binary(const char *name, const char *reader)
+{
+	fprintf(stderr,
+		"stagepost trace: %s is not text: give what \"%s\" prints of it on standard "
+		"input\n",
+		name, reader);
+	return COMMAND_FAILED;
+}
+
 static int open_log(struct logs *logs, const char *name)
 {
 	bool is_input = strcmp(name, "-") == 0;
+	const char *reader;
 	FILE *file;
 
 	if (is_input && isatty(STDIN_FILENO))
@@ -56,7 +93,8 @@ static int open_log(struct logs *logs, const char *name)
 		return failed(name, errno != 0 ? errno : EIO);
 	logs->names[logs->count] = name;
 	logs->files[logs->count++] = file;
-	return COMMAND_OK;
+	reader = reader_of(file);
+	return reader != NULL ? refuse_binary(name, reader) : COMMAND_OK;
 }
 
 static void close_logs(struct logs *logs)
