@@ -57,8 +57,10 @@ static const char *reader_of(FILE *file)
 		     {"BZh", "bzcat"},
 		     {"LPKSHHRH", "journalctl --file"}};
 	char begin[8] = "";
-	size_t count = fread(begin, 1, sizeof begin, file);
+	size_t count;
 
+	rewind(file);
+	count = fread(begin, 1, sizeof begin, file);
 	rewind(file);
 	for (size_t i = 0; i < COUNT_OF(kinds); i++) {
 		size_t length = strlen(kinds[i].begin);
