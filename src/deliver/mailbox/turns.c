@@ -138,14 +138,16 @@ static void hold_sent(struct mailbox_turns *turns, struct mailbox_entry *entry)
 static void go_on(struct mailbox_turns *turns, struct mailbox_entry *entry)
 {
 	bool is_busy = entry->message.is_busy;
+	bool is_early;
+	bool wants_sent;
 
 	mailbox_entry_settle(entry);
-	if (entry->is_at_sent && (is_busy || mailbox_entry_wants_sent(entry)))
+	is_early = is_busy || mailbox_entry_is_early(entry);
+	wants_sent = mailbox_entry_wants_sent(entry);
+	if (entry->is_at_sent ? is_busy || wants_sent : wants_sent && !is_early)
 		hold_sent(turns, entry);
-	else if (is_busy || mailbox_entry_is_early(entry))
+	else if (is_early)
 		hold(turns, entry);
-	else if (mailbox_entry_wants_sent(entry))
-		hold_sent(turns, entry);
 	else
 		mailbox_entry_finish(entry);
 }

@@ -123,7 +123,7 @@ static int read_control(const struct queue_cleaner *cleaner, const char *path, s
 		result = queue_control_parse(buffer_view(&text), &control, NULL);
 	if (is_of_text(result))
 		remains->has_unread |= had_text(cleaner, copy, info);
-	if (result < 0)
+	if (result != 0)
 		return is_of_text(result) || result == -ENOENT ? 0 : result;
 	if (is_later(remains, control))
 		forget_data(remains);

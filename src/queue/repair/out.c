@@ -122,7 +122,7 @@ static int write_control(struct repair *repair, const struct repair_move *move)
 	result = os_file_info_at(repair->store->directory, path, &info);
 	if (result == 0)
 		result = repair_load(repair, move->place, move->old, &text, &control);
-	if (result < 0)
+	if (result != 0)
 		return result;
 	append_renumbered(&changed, buffer_view(&text), control, move->number);
 	queue_control_free(control);

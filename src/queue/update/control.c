@@ -193,7 +193,7 @@ static int write_new(const struct queue_store *store, uint64_t number, struct st
 int update_make_control(struct queue_store *store, struct queue_update *update)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
-	struct mail_id id;
+	struct mail_id id = {0};
 	int result = read_envelope(store, update, &text, &id);
 
 	if (result < 0)
@@ -224,7 +224,7 @@ static int append_to(struct queue_store *store, struct queue_update *update, int
 {
 	struct buffer records CLEANUP(buffer_clear) = {0};
 	char head[HEAD_SIZE];
-	struct mail_id id;
+	struct mail_id id = {0};
 	struct str begin;
 	int result = read_head(update, file, head, &begin, &id);
 

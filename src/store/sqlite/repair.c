@@ -124,7 +124,7 @@ static int write_meta(struct sqlite_repair *repair, uint64_t version, const char
 	int error = sqlite3_prepare_v2(repair->made->database, SQL, -1, &statement, NULL);
 
 	if (error == SQLITE_OK) {
-		(void)sqlite3_bind_int64(statement, 1, (sqlite3_int64)(version + 1));
+		(void)sqlite3_bind_int64(statement, 1, (sqlite3_int64)version + 1);
 		(void)sqlite3_bind_int64(statement, 2, repair->total);
 		if (repair->options->has_identity)
 			sqlite_bind(statement, 3, str_from(identity));

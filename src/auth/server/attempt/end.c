@@ -69,7 +69,7 @@ static void log_attempt(const struct auth_attempt *attempt, enum log_name event,
 	char client[OS_SOCKET_TEXT_SIZE];
 
 	os_socket_address_format_mapped(&attempt->address, client);
-	if (event == EVENT_AUTH_ACCEPTED)
+	if (event == EVENT_AUTH_ACCEPTED || event == EVENT_AUTH_CANCELLED)
 		log_event(event, log_string("client", client), log_str("user", user),
 			  log_string("mechanism", attempt->mechanism_name),
 			  log_str("protocol", attempt->protocol));
@@ -77,10 +77,6 @@ static void log_attempt(const struct auth_attempt *attempt, enum log_name event,
 		log_event_rated(event, log_string("client", client), log_str("user", user),
 				log_string("mechanism", attempt->mechanism_name),
 				log_string("reason", reason));
-	else if (event == EVENT_AUTH_CANCELLED)
-		log_event(event, log_string("client", client), log_str("user", user),
-			  log_string("mechanism", attempt->mechanism_name),
-			  log_str("protocol", attempt->protocol));
 	else
 		log_event(event, log_string("client", client), log_str("user", user),
 			  log_string("mechanism", attempt->mechanism_name),
