@@ -15,7 +15,7 @@ import time
 import lmtp
 import pytest
 import recipes
-from disk import Image, Unavailable
+from disk import Image
 from smtp import Client
 from stagepost import PATIENCE, as_user, free_port, is_root, wait_until
 from common.holdings import all_delivered
@@ -266,10 +266,7 @@ def volume(ground):
 
         Volume.kind = kind
         path = ground.directory("volume")
-        try:
-            images.append(Volume(path, size))
-        except Unavailable as why:
-            pytest.skip(f"no {kind}: {why}")
+        images.append(Volume(path, size))
         return path
 
     yield make

@@ -4,7 +4,7 @@
 
 enum { MISSING_MAX = 1000 }; /* in a transaction */
 
-static int read_missing(struct sqlite_store *store, struct arena *arena,
+static int read_lacking(struct sqlite_store *store, struct arena *arena,
 			struct sqlite_columns *columns, size_t *count_out)
 {
 	sqlite3_stmt *statement = store->data[DATA_SUMS_MISSING];
@@ -23,8 +23,8 @@ static int read_missing(struct sqlite_store *store, struct arena *arena,
 	return error == SQLITE_DONE || error == SQLITE_ROW ? SQLITE_OK : error;
 }
 
-static int add_one(struct sqlite_store *store, const struct sqlite_columns *columns,
-		   struct arena *arena, int64_t *total)
+static int add_lacking_sum(struct sqlite_store *store, const struct sqlite_columns *columns,
+			   struct arena *arena, int64_t *total)
 {
 	enum directory_table table = directory_table_find(columns->table);
 	struct directory_record record;
@@ -43,15 +43,15 @@ static int add_one(struct sqlite_store *store, const struct sqlite_columns *colu
 	return sqlite_sum_set(store, columns, sum);
 }
 
-static int add_all(struct sqlite_store *store, const struct sqlite_columns *columns, size_t count,
-		   struct arena *arena)
+static int add_lacking_sums(struct sqlite_store *store, const struct sqlite_columns *columns,
+			    size_t count, struct arena *arena)
 {
 	sqlite3_stmt *statement = store->data[DATA_SET_VERSION];
 	int64_t total = 0;
 	int error = SQLITE_OK;
 
 	for (size_t i = 0; i < count && error == SQLITE_OK; i++)
-		error = add_one(store, &columns[i], arena, &total);
+		error = add_lacking_sum(store, &columns[i], arena, &total);
 	if (error != SQLITE_OK)
 		return error;
 	(void)sqlite3_bind_int64(statement, 1, 0);
@@ -61,17 +61,17 @@ static int add_all(struct sqlite_store *store, const struct sqlite_columns *colu
 }
 
 /* In a transaction, so that they are of the records that are there. */
-static int add_missing(struct sqlite_store *store, struct arena *arena, size_t *count_out)
+static int add_in_transaction(struct sqlite_store *store, struct arena *arena, size_t *count_out)
 {
 	struct sqlite_columns *columns = arena_alloc(arena, MISSING_MAX * sizeof *columns);
-	int error = read_missing(store, arena, columns, count_out);
+	int error = read_lacking(store, arena, columns, count_out);
 
 	if (error != SQLITE_OK || *count_out == 0)
 		return error;
 	error = sqlite_begin_write(store);
 	if (error != SQLITE_OK)
 		return error;
-	error = add_all(store, columns, *count_out, arena);
+	error = add_lacking_sums(store, columns, *count_out, arena);
 	if (error != SQLITE_OK)
 		sqlite_roll_back(store);
 	return error;
@@ -87,7 +87,7 @@ bool sqlite_sum_add_missing(struct sqlite_store *store)
 		return false;
 	sqlite_end_reading(store);
 	arena = sqlite_take_arena(store);
-	error = add_missing(store, arena, &count);
+	error = add_in_transaction(store, arena, &count);
 	sqlite_give_arena(store, arena);
 	store->lacks_sums = error != SQLITE_OK || count == MISSING_MAX;
 	if (error != SQLITE_OK && (error & 0xff) != SQLITE_BUSY)

@@ -133,8 +133,8 @@ static void tell_lost(struct sqlite_repair *repair, const struct sqlite_columns 
 				      why);
 }
 
-static void keep(struct sqlite_repair *repair, const struct sqlite_columns *columns,
-		 struct directory_record *record)
+static void keep_record(struct sqlite_repair *repair, const struct sqlite_columns *columns,
+			struct directory_record *record)
 {
 	struct buffer key CLEANUP(buffer_clear) = {0};
 	bool existed;
@@ -184,7 +184,7 @@ static void sort_one(struct sqlite_repair *repair, const struct sqlite_columns *
 	if (!found.is_readable)
 		tell_lost(repair, columns, "it cannot be read");
 	else if (found.is_there && (why == NULL || repair->is_total_right))
-		keep(repair, columns, &found.record);
+		keep_record(repair, columns, &found.record);
 	else if (why != NULL && !repair->is_total_right)
 		tell_lost(repair, columns, why);
 }
