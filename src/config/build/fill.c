@@ -61,18 +61,6 @@ static void read_list(const struct fill *fill, const struct config_setting *sett
 	memcpy(base + setting->count_offset, &count, sizeof count);
 }
 
-static void read_use(const struct fill *fill, const struct config_setting *setting,
-		     const struct config_tree_use *use, char *base)
-{
-	if (setting->type->is_list)
-		read_list(fill, setting, use, base);
-	else if (use->count == 1)
-		read_value(fill, setting, use->first, base + setting->offset);
-	else
-		report(fill, setting, use->line, STR(""),
-		       (struct config_complaint){"takes one value, not a list", NULL});
-}
-
 static void read_initial_value(const struct fill *fill, const struct config_setting *setting,
 			       struct str text, void *place)
 {
@@ -109,6 +97,26 @@ static void read_initial(const struct fill *fill, const struct config_setting *s
 	else
 		read_initial_value(fill, setting, str_from(setting->initial),
 				   base + setting->offset);
+}
+
+/* A value that is refused leaves the default behind: checks that follow find one that makes sense.
+ */
+static void read_use(const struct fill *fill, const struct config_setting *setting,
+		     const struct config_tree_use *use, char *base)
+{
+	bool is_read = false;
+
+	if (setting->type->is_list) {
+		read_list(fill, setting, use, base);
+		return;
+	}
+	if (use->count == 1)
+		is_read = read_value(fill, setting, use->first, base + setting->offset);
+	else
+		report(fill, setting, use->line, STR(""),
+		       (struct config_complaint){"takes one value, not a list", NULL});
+	if (!is_read && setting->initial != NULL)
+		read_initial(fill, setting, base);
 }
 
 void config_fill_section(struct config *config, const struct config_tree_section *section,
