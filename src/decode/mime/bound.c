@@ -28,8 +28,8 @@ enum {
 	ADDRESSES_SIZE = 256 << 10, /* of one that has addresses */
 	PARAMETERS_MAX = 200,       /* of one that has none (RFC 2045, RFC 2231) */
 	GROUPS_DEPTH = 1000,  /* of one that has addresses: colons, each of which may begin one */
-	FIELD_WORK = 1 << 27, /* steps of a field: see work_of_field() */
-	WORK_MAX = 1 << 28,   /* of all headers */
+	FIELD_WORK = 1 << 22, /* steps of a field, of up to 5 ns: see work_of_field() */
+	WORK_MAX = 1 << 23,   /* of all headers */
 	FIELD_STEPS = 8,      /* for another field, when it looks which have addresses */
 	RANGES_MAX = 100000,  /* that are blank */
 	NAME_MAX_LENGTH = 28, /* of a field that is known here */
@@ -73,8 +73,10 @@ struct scan {
 	bool has_addresses;
 	bool is_type;
 	uint64_t field_size; /* but for what is blank */
-	unsigned parameters, depth, restarts;
-	bool is_word; /* an encoded word has begun, and has no end yet */
+	unsigned parameters, depth;
+	unsigned restarts; /* encoded words that have no end before the next */
+	bool is_word;      /* one has begun, and has no end yet */
+	struct decode_list_work list;
 	char last;
 	size_t matched; /* bytes of "message" */
 	bool is_blank;  /* the rest of it */
@@ -157,12 +159,12 @@ static void know_field(struct scan *scan)
 		scan->work += scan->again + (uint64_t)scan->fields * FIELD_STEPS;
 }
 
-/* How many steps GMime may need for the present field. It looks for the end of each address, and of
- * each encoded word, and goes on behind the next comma or with the next byte if it finds that at
- * the end of the field only. Fields with addresses it reads again when another one comes. */
+/* How many steps GMime may need for the present field. It looks for the end of each encoded word,
+ * and goes on with the next byte if it finds that at the end of the field only. Fields with
+ * addresses it reads again when another one comes. */
 static uint64_t work_of_field(const struct scan *scan)
 {
-	return (scan->restarts + UINT64_C(1)) * scan->field_size;
+	return (scan->restarts + UINT64_C(1)) * scan->field_size + scan->list.steps;
 }
 
 static void begin_field(struct scan *scan)
@@ -181,6 +183,7 @@ static void begin_field(struct scan *scan)
 	scan->depth = 0;
 	scan->restarts = 0;
 	scan->is_word = false;
+	scan->list = (struct decode_list_work){0};
 	scan->matched = 0;
 	scan->last = '\0';
 }
@@ -216,8 +219,8 @@ static void count_words(struct scan *scan, char byte)
 static bool is_too_much(struct scan *scan, char byte)
 {
 	count_words(scan, byte);
-	if (byte == ',' && scan->has_addresses)
-		scan->restarts++;
+	if (scan->has_addresses)
+		decode_list_work_take(&scan->list, byte);
 	if (byte == ';' && !scan->has_addresses)
 		scan->parameters++;
 	if (byte == ';' && scan->depth > 0)

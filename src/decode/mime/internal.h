@@ -53,6 +53,16 @@ void decode_bound_apply(const struct decode_bound *bound, uint64_t offset, char 
 /* The number of blank ranges between BEGIN and END. */
 size_t decode_bound_count(const struct decode_bound *bound, uint64_t begin, uint64_t end);
 
+/* list_work.c: what the list of addresses of a field costs. All zero: before its first byte. */
+struct decode_list_work {
+	uint64_t steps;    /* so far */
+	uint64_t restarts; /* places from which the next byte is looked at */
+	bool is_quoted;
+	bool is_unclear; /* what is quoted is not certain */
+	char last;       /* byte that is no space */
+};
+void decode_list_work_take(struct decode_list_work *work, char byte);
+
 /* mime_stream.c: the content, as GMime reads it. */
 GMimeStream *decode_source_new(struct decode_work *work);
 

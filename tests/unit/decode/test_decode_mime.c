@@ -339,6 +339,8 @@ static void what_takes_long_is_bounded(void **state)
 		{"To: ", "a%zu@b.test, ", ""},
 		{"To: ", "ri,", ""},
 		{"Reply-To: [\"", ",\"@\"", ""},
+		{"From: <@,\"x:", ",\"@\"", ""},
+		{"From: \"\\\",", "\"a,\"@,", ""},
 		{"Subject: ", "=?iso-2022-jp?B?a", ""},
 		{"Date: ", "1 ", ""},
 	};
@@ -418,6 +420,10 @@ static void what_is_usual_is_not_bounded(void **state)
 		 "=?utf-8?q?J=C3=B6rg=2C_Ann?= =?utf-8?q?a?= <a%zu@b.test>, \"b, c\" "
 		 "<c@d.test>,\n ",
 		 "a@b\n\nx\n", 38000, ""},
+		{"To: ", "\"b, c\" <c%zu@d.test>, =?utf-8?q?=C3=A4?= <a@b.test>,\n e@f.test, ",
+		 "a@b\nCc: a@b\n\nx\n", 24000, ""},
+		{"To: ", "a@b.test (Joe), ", "a@b\n\nx\n", 9000, ""},
+		{"To: ", "bob, ", "joe\n\nx\n", 5000, ""},
 		{"Received: ", "a:b (c) ", "\n\nx\n", 60000, ""},
 		{"DKIM-Signature: a", "; b=c", "\n\nx\n", 500, ""},
 		{"To: ", "g:", "\n\nx\n", 5000, "too much of something"},
