@@ -21,10 +21,22 @@ static struct str piece_of(struct str message, size_t from, size_t step)
 	return str_slice(message.data + from, left < step ? left : step);
 }
 
+/* How many parts there may be: each but the first follows a boundary. */
+static size_t count_parts(struct str message)
+{
+	size_t count = 1;
+	struct str line;
+
+	while (str_split(&message, '\n', &line))
+		count += str_starts_with(line, STR("--"));
+	return count;
+}
+
 static enum mail_seven_bit_need convert(struct str message, bool is_binary, size_t step,
 					struct buffer *out)
 {
 	struct mail_seven_bit *converter = mail_seven_bit_new();
+	size_t added = MAIL_SEVEN_BIT_PART_ADDED * count_parts(message) + 8192;
 	enum mail_seven_bit_need need;
 
 	if (is_binary)
@@ -37,9 +49,8 @@ static enum mail_seven_bit_need convert(struct str message, bool is_binary, size
 		for (size_t i = 0; i < message.length; i += step) {
 			struct str piece = piece_of(message, i, step);
 
-			/* a field may be kept until its end */
 			mail_seven_bit_convert(converter, piece, out);
-			if (out->length > 5 * (i + piece.length) + 8192)
+			if (out->length > 4 * (i + piece.length) + added)
 				panic("%zu bytes became %zu", i + piece.length, out->length);
 		}
 		mail_seven_bit_converted(converter, out);

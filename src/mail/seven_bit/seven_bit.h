@@ -36,7 +36,10 @@
 
 struct mail_seven_bit;
 
-enum { MAIL_SEVEN_BIT_FIELD_MAX = 256 * 1024 }; /* bytes; a larger one stays */
+enum {
+	MAIL_SEVEN_BIT_FIELD_MAX = 256 * 1024, /* bytes; a larger one stays */
+	MAIL_SEVEN_BIT_PART_ADDED = 128,       /* bytes, to a part that is encoded: its fields */
+};
 
 enum mail_seven_bit_need {
 	MAIL_SEVEN_BIT_NONE,     /* no body has 8-bit data: it can be sent unchanged */
@@ -63,8 +66,9 @@ void mail_seven_bit_scan(struct mail_seven_bit *message, struct str data);
 /* Ends the scan; the message is then ready for conversion. */
 enum mail_seven_bit_need mail_seven_bit_scanned(struct mail_seven_bit *message);
 
-/* Converts the next bytes and appends them to OUT: up to four times as many, plus 8 KiB,
- * and plus the field under way, which may grow as ENCODE lets it. */
+/* Converts the next bytes and appends them to OUT: up to four times as many, plus
+ * MAIL_SEVEN_BIT_PART_ADDED for each part that ends its header in them, plus 8 KiB, and plus the
+ * field under way, which may grow as ENCODE lets it. */
 void mail_seven_bit_convert(struct mail_seven_bit *message, struct str data, struct buffer *out);
 /* Appends the rest to OUT; the message is then ready for the next conversion. */
 void mail_seven_bit_converted(struct mail_seven_bit *message, struct buffer *out);

@@ -127,17 +127,27 @@ static const char *encoding_after(enum seven_bit_action action)
 /* Ends the header of a part that changes. */
 static void put_fields(struct mail_seven_bit *message)
 {
+	static const char version[] = "MIME-Version: 1.0\r\n";
+	static const char type[] = "Content-Type: text/plain; charset=unknown-8bit\r\n";
+	static const char name[] = "Content-Transfer-Encoding: ";
 	const struct seven_bit_header *header = &message->header;
 	enum seven_bit_action action = action_of(message);
 
+	/* besides: empty lines after the headers of a part and of a message in it, and the end of
+	 * its encoding */
+	_Static_assert(sizeof version + sizeof type + sizeof name + sizeof "quoted-printable\r\n" +
+				       2 * sizeof "\r\n" + sizeof "==\r\n" <=
+			       MAIL_SEVEN_BIT_PART_ADDED,
+		       "no part gets more");
 	if (header->is_message && !header->has_version)
-		buffer_append_string(message->out, "MIME-Version: 1.0\r\n");
+		buffer_append_string(message->out, version);
 	if (!header->has_type && action != SEVEN_BIT_RELABEL)
-		buffer_append_string(message->out,
-				     "Content-Type: text/plain; charset=unknown-8bit\r\n");
-	if (header->has_encoding || action != SEVEN_BIT_RELABEL)
-		buffer_append_format(message->out, "Content-Transfer-Encoding: %s\r\n",
-				     encoding_after(action));
+		buffer_append_string(message->out, type);
+	if (header->has_encoding || action != SEVEN_BIT_RELABEL) {
+		buffer_append_string(message->out, name);
+		buffer_append_string(message->out, encoding_after(action));
+		buffer_append_string(message->out, "\r\n");
+	}
 }
 
 /* A header may lack the empty line after it; a changed part gets one. */
