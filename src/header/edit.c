@@ -28,6 +28,7 @@ struct header_edit {
 	bool has_date, has_id;
 	bool is_signed;
 	bool has_changed;      /* a field that somebody may have signed */
+	size_t added;          /* bytes, to fields */
 	struct str id;         /* that was added */
 	struct buffer only;    /* the field under way with one reading; empty: as it is */
 	struct str field_name; /* of the authors being read */
@@ -153,17 +154,32 @@ static bool is_removed(const struct header_edit *edit, struct str name)
 	return edit->settings.completes && header_field_is_private(name);
 }
 
+/* FIELD is to become CHANGED, which may be too much. */
+static bool may_grow(struct header_edit *edit, const struct header_field *field,
+		     const struct header_field *changed)
+{
+	size_t before = field->whole.length;
+	size_t grown = changed->whole.length > before ? changed->whole.length - before : 0;
+
+	if (grown > HEADER_ADDED_MAX - edit->added) {
+		if (edit->settings.has_authors)
+			set_fault(edit, HEADER_EDIT_LARGE, field->name, STR(""));
+		return false;
+	}
+	edit->added += grown;
+	return true;
+}
+
 static void emit_field(struct header_edit *edit, const struct header_field *field,
 		       struct buffer *out)
 {
 	struct buffer completed CLEANUP(buffer_clear) = {0};
 	struct buffer encoded CLEANUP(buffer_clear) = {0};
 	struct header_field current = *field;
+	bool has_changed = edit->only.length > 0;
 
-	if (edit->only.length > 0) {
+	if (has_changed)
 		(void)header_field_parse(buffer_view(&edit->only), &current);
-		edit->has_changed = true;
-	}
 	if (edit->settings.completes) {
 		header_field_complete(&current, edit->settings.domain, &completed);
 		(void)header_field_parse(buffer_view(&completed), &current);
@@ -171,10 +187,15 @@ static void emit_field(struct header_edit *edit, const struct header_field *fiel
 	if (edit->settings.repairs && !edit->settings.allows_utf8 &&
 	    header_field_is_8bit(&current)) {
 		header_field_encode(&current, &encoded);
-		edit->has_changed = true;
+		has_changed = true;
 		(void)header_field_parse(buffer_view(&encoded), &current);
 	}
-	emit(edit, current.whole, out);
+	if (may_grow(edit, field, &current)) {
+		emit(edit, current.whole, out);
+		edit->has_changed |= has_changed;
+	} else {
+		emit(edit, field->whole, out);
+	}
 	buffer_reset(&edit->only);
 }
 

@@ -9,6 +9,11 @@
  *
  * One field is kept in memory at a time, up to HEADER_FIELD_MAX bytes; a longer one passes
  * unchanged, or is removed. The header ends at the first line that is no part of a field.
+ *
+ * An address without a domain may get one of 255 bytes, and a byte that is not ASCII becomes an
+ * encoded word of 22. So all fields together grow by up to HEADER_ADDED_MAX bytes: thirty times
+ * what a domain of 35 bytes for each of 1,000 recipients takes. What would exceed that passes
+ * unchanged.
  */
 #ifndef HEADER_EDIT_H
 #define HEADER_EDIT_H
@@ -19,7 +24,8 @@
 #include "mail/envelope.h"
 
 enum {
-	HEADER_FIELD_MAX = 16384, /* bytes */
+	HEADER_FIELD_MAX = 16384,   /* bytes */
+	HEADER_ADDED_MAX = 1 << 20, /* bytes */
 	HEADER_AUTHORS_MAX = 50,
 	HEADER_BAD_MAX = 100, /* bytes */
 };
@@ -46,7 +52,8 @@ enum header_edit_fault {
 	HEADER_EDIT_SEVERAL, /* fields From, or Sender; those that begin with Resent- may be many */
 	HEADER_EDIT_BAD,     /* such a field has something that is not an address */
 	HEADER_EDIT_NONE,    /* such a field has no address */
-	HEADER_EDIT_LARGE,   /* such a field has too many, or is too long */
+	HEADER_EDIT_LARGE,   /* such a field has too many, or is too long; or some field would grow
+			      * more than all may */
 };
 
 struct header_authors {
@@ -66,8 +73,9 @@ struct header_edit *header_edit_new(const struct header_edit_settings *settings,
 /* NULL is allowed. */
 void header_edit_free(struct header_edit *edit);
 
-/* The next piece of the message, whose lines end with CRLF. Appends what becomes of it to OUT, with
- * REPAIRS up to four times as much; what is not decided yet comes later. */
+/* The next piece of the message, whose lines end with CRLF. Appends what becomes of it to OUT; what
+ * is not decided yet comes later. Besides HEADER_ADDED_MAX, REPAIRS adds 3 bytes to 995 that are
+ * one line. */
 void header_edit_take(struct header_edit *edit, struct str text, struct buffer *out);
 /* The message is complete. */
 void header_edit_end(struct header_edit *edit, struct buffer *out);

@@ -18,6 +18,12 @@ struct header_field {
  * the first line, whoever breaks that (RFC 5322 section 2.1.1). */
 enum { HEADER_NAME_MAX = 900 };
 
+/* How many times as long a field becomes that is encoded, besides what a single encoded word or
+ * parameter takes: of "X,", where X is a byte that is no UTF-8, the 23 bytes
+ * "=?unknown-8bit?Q?=A9?=,". Parameters grow less: three bytes for one, and a name as long as a
+ * third of each of its sections. */
+enum { HEADER_ENCODED_GROWTH = 12, HEADER_ENCODED_MORE = 64 };
+
 /* WHOLE: a line with its CRLF, and those that continue it. False: no field begins so. */
 bool header_field_parse(struct str whole, struct header_field *field_out);
 
@@ -35,7 +41,7 @@ bool header_field_is_8bit(const struct header_field *field);
 /* Appends FIELD with 8-bit text as encoded words (RFC 2047), where these are allowed: in
  * unstructured fields, display names and comments; and in parameters of Content-Type and
  * Content-Disposition as RFC 2231 says. Elsewhere it stays: in addresses, identifiers and fields
- * of unknown syntax. */
+ * of unknown syntax. It grows by HEADER_ENCODED_GROWTH at most. */
 void header_field_encode(const struct header_field *field, struct buffer *out);
 /* The same without any byte that is not ASCII, for a host without SMTPUTF8: domains become
  * A-labels, and what has no encoding, as in trace fields and identifiers, "=C3=A9". False: an

@@ -5,7 +5,8 @@
 #include "header/name.h"
 #include <string.h>
 
-enum { COLUMNS = 74 };
+/* Of a line; with a long name so many times its length: each line repeats it. */
+enum { COLUMNS = 74, NAMES = 3 };
 
 /* The length of the piece at the start of TEXT, up to a ';' that is not quoted or in a comment. */
 static size_t piece_length(struct str text)
@@ -63,6 +64,7 @@ static void append_percent(struct buffer *out, struct str text)
 static void append_sections(struct buffer *out, struct str name, struct str value)
 {
 	bool is_utf8 = header_name_is_utf8(value);
+	size_t columns = name.length * NAMES < COLUMNS ? COLUMNS : name.length * NAMES;
 	size_t section = 0;
 
 	do {
@@ -75,7 +77,7 @@ static void append_sections(struct buffer *out, struct str name, struct str valu
 
 			next = is_utf8 ? utf8_length(rest) : 1;
 			column += next > 1 || !is_plain(rest.data[0]) ? 3 * next : 1;
-			if (column > COLUMNS && length > 0)
+			if (column > columns && length > 0)
 				break;
 			length += next;
 		}

@@ -522,6 +522,78 @@ static void too_many_authors_are_unknown(void **state)
 	buffer_clear(&text);
 }
 
+static void repeat(struct buffer *out, const char *piece, size_t size)
+{
+	size_t until = out->length + size;
+
+	while (out->length < until)
+		buffer_append_string(out, piece);
+}
+
+/* Each section of a value has the name again. */
+static void a_long_name_does_not_make_a_field_grow_without_bound(void **state)
+{
+	(void)state;
+	for (size_t length = 1; length < 20000; length += length / 4 + 1) {
+		struct header_field field;
+		struct buffer text = {0};
+		struct buffer out = {0};
+
+		buffer_append_string(&text, "Content-Type: a/b; ");
+		repeat(&text, "x", length);
+		buffer_append_byte(&text, '=');
+		repeat(&text, "\xe9", 20000);
+		buffer_append_string(&text, "\r\n");
+		assert_true(header_field_parse(buffer_view(&text), &field));
+		header_field_encode(&field, &out);
+		assert_in_range(out.length, 3 * text.length / 2, 7 * text.length);
+		buffer_clear(&text);
+		buffer_clear(&out);
+	}
+}
+
+static void append_fields(struct buffer *out, int count, const char *name, const char *piece)
+{
+	for (int i = 0; i < count; i++) {
+		buffer_append_string(out, name);
+		repeat(out, piece, 16000);
+		buffer_append_string(out, "a\r\n");
+	}
+}
+
+/* A field of 16 KB that is completed has 72 KB. */
+static void all_fields_grow_up_to_a_limit(void **state)
+{
+	static const char first[] = DATE FROM ID "To: a@d.test,a@d.test,";
+	struct buffer text = {0};
+	struct buffer out;
+
+	(void)state;
+	buffer_append_string(&text, DATE FROM ID);
+	append_fields(&text, 100, "To: ", "a,");
+	out = edited(COMPLETES, buffer_view(&text), 1000);
+	assert_true(str_starts_with(buffer_view(&out), STR(first)));
+	assert_in_range(out.length - text.length, HEADER_ADDED_MAX / 2, HEADER_ADDED_MAX);
+	assert_memory_equal(buffer_data(&out) + out.length - 16000,
+			    buffer_data(&text) + text.length - 16000, 16000);
+	buffer_clear(&out);
+	buffer_clear(&text);
+}
+
+/* A field that cannot be left with one reading is not accepted. */
+static void authors_that_grow_beyond_the_limit_are_unknown(void **state)
+{
+	struct buffer text = {0};
+
+	(void)state;
+	buffer_append_string(&text, DATE FROM ID);
+	append_fields(&text, 10, "Resent-From: ", "x,\xe9 <a>,");
+	assert_int_equal(fault_of(buffer_view(&text)), HEADER_EDIT_GOOD);
+	append_fields(&text, 10, "Resent-From: ", "x,\xe9 <a>,");
+	assert_int_equal(fault_of(buffer_view(&text)), HEADER_EDIT_LARGE);
+	buffer_clear(&text);
+}
+
 /* For a host without SMTPUTF8. */
 static void a_field_becomes_ascii_unless_an_address_needs_more(void **state)
 {
@@ -591,6 +663,9 @@ int main(void)
 		cmocka_unit_test(a_field_with_an_endless_name_is_none),
 		cmocka_unit_test(no_line_is_broken_before_a_colon),
 		cmocka_unit_test(too_many_authors_are_unknown),
+		cmocka_unit_test(a_long_name_does_not_make_a_field_grow_without_bound),
+		cmocka_unit_test(all_fields_grow_up_to_a_limit),
+		cmocka_unit_test(authors_that_grow_beyond_the_limit_are_unknown),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
