@@ -39,6 +39,7 @@ enum {
 	LARGE_ODDS = 8,
 	GROWTH = 4,
 	SLOPE = 3,          /* times GROWTH: twice that is the square */
+	REPEATS = 3,        /* of what seems to be dear */
 	IDLE_NS = 30000000, /* below that a difference says nothing */
 	SECONDS_MAX = 60,   /* of processor time for one input */
 	FINDS_MAX = 20,     /* then it ends */
@@ -249,26 +250,40 @@ static int64_t measure(const struct shape *shape, size_t size)
 	return used_ns() - begun;
 }
 
-static bool is_linear(const struct shape *shape, size_t small)
+/* Other programs only add to it. */
+static int64_t measure_least(const struct shape *shape, size_t size)
+{
+	int64_t least = INT64_MAX;
+
+	for (int i = 0; i < REPEATS; i++) {
+		int64_t used = measure(shape, size);
+
+		least = used < least ? used : least;
+	}
+	return least;
+}
+
+static bool is_linear(int64_t first, int64_t second, int64_t idle)
+{
+	return second < idle || second < first * GROWTH * SLOPE;
+}
+
+/* Whether it costs what its size may cost, at four times SMALL. Chance does not make it dear at
+ * different sizes, and at the least of several times. */
+static bool is_cheap(const struct shape *shape, size_t small)
 {
 	int64_t first = measure(shape, small);
 	int64_t second = measure(shape, GROWTH * small);
 
-	return second < IDLE_NS || second < first * GROWTH * SLOPE;
-}
-
-/* Whether it costs what its size may cost, at four times SMALL. Chance does not make it dear three
- * times, at different sizes. */
-static bool is_cheap(const struct shape *shape, size_t small)
-{
-	int64_t first;
-	int64_t second;
-
-	if (is_linear(shape, small) || is_linear(shape, small))
+	if (is_linear(first, second, IDLE_NS))
 		return true;
-	second = measure(shape, 2 * small);
-	first = measure(shape, small / 2);
-	return second < IDLE_NS / 4 || second < first * GROWTH * SLOPE;
+	second = measure_least(shape, GROWTH * small);
+	first = measure_least(shape, small);
+	if (is_linear(first, second, IDLE_NS))
+		return true;
+	second = measure_least(shape, GROWTH * small / 2);
+	first = measure_least(shape, small / 2);
+	return is_linear(first, second, IDLE_NS / 4);
 }
 
 static void print_shape(const char *why, const struct shape *shape)
