@@ -2,7 +2,14 @@
 /* Prints a configuration as a file that can be parsed again, for "stagepost config". */
 #include "base/text/quote.h"
 #include "config/internal.h"
+#include "config/section/send.h"
 #include <string.h>
+
+/* Where it goes. */
+struct printing {
+	struct buffer *out;
+	bool is_public; /* without what may be secret */
+};
 
 void config_print_value(const struct config_setting *setting, const void *place, struct buffer *out)
 {
@@ -23,10 +30,20 @@ static void print_name(const struct config_setting *setting, const char *indent,
 	buffer_append_string(out, " = ");
 }
 
-/* Omits an empty list where that is the default. */
-static void print_list(const struct config_setting *setting, const char *base, const char *indent,
-		       struct buffer *out)
+static void print_one(const struct printing *printing, const struct config_setting *setting,
+		      const void *place)
 {
+	if (printing->is_public && setting->is_secret)
+		quote_append(printing->out, STR(CONFIG_HIDDEN));
+	else
+		config_print_value(setting, place, printing->out);
+}
+
+/* Omits an empty list where that is the default. */
+static void print_list(const struct printing *printing, const struct config_setting *setting,
+		       const char *base, const char *indent)
+{
+	struct buffer *out = printing->out;
 	const char *values;
 	size_t count;
 
@@ -38,12 +55,13 @@ static void print_list(const struct config_setting *setting, const char *base, c
 	buffer_append_string(out, count > 0 ? "{ " : "{");
 	for (size_t i = 0; i < count; i++) {
 		buffer_append_string(out, i > 0 ? ", " : "");
-		config_print_value(setting, values + i * setting->type->size, out);
+		print_one(printing, setting, values + i * setting->type->size);
 	}
 	buffer_append_string(out, " }\n");
 }
 
-static void print_settings(enum config_section section, const void *base, struct buffer *out)
+static void print_settings(const struct printing *printing, enum config_section section,
+			   const void *base)
 {
 	const char *indent = section == CONFIG_SECTION_ROOT ? "" : "\t";
 	struct config_rows rows = {.section = section};
@@ -53,18 +71,20 @@ static void print_settings(enum config_section section, const void *base, struct
 		if (!config_setting_applies(row, base))
 			continue;
 		if (row->type->is_list) {
-			print_list(row, base, indent, out);
+			print_list(printing, row, base, indent);
 			continue;
 		}
-		print_name(row, indent, out);
-		config_print_value(row, (const char *)base + row->offset, out);
-		buffer_append_byte(out, '\n');
+		print_name(row, indent, printing->out);
+		print_one(printing, row, (const char *)base + row->offset);
+		buffer_append_byte(printing->out, '\n');
 	}
 }
 
-static void print_section(enum config_section section, const char *title, const void *base,
-			  struct buffer *out)
+static void print_section(const struct printing *printing, enum config_section section,
+			  const char *title, const void *base)
 {
+	struct buffer *out = printing->out;
+
 	buffer_append_byte(out, '\n');
 	buffer_append_string(out, config_section_info(section)->name);
 	if (title != NULL) {
@@ -72,52 +92,64 @@ static void print_section(enum config_section section, const char *title, const 
 		quote_append(out, str_from(title));
 	}
 	buffer_append_string(out, " {\n");
-	print_settings(section, base, out);
+	print_settings(printing, section, base);
 	buffer_append_string(out, "}\n");
+}
+
+static void print_config(const struct printing *printing, const struct config *config)
+{
+	print_settings(printing, CONFIG_SECTION_ROOT, config);
+	for (size_t i = 0; i < config->listen_count; i++)
+		print_section(printing, CONFIG_SECTION_LISTEN,
+			      config_protocol_name(config->listens[i].protocol),
+			      &config->listens[i]);
+	for (size_t i = 0; i < config->service_count; i++)
+		print_section(printing, CONFIG_SECTION_SERVICE, config->services[i].name,
+			      &config->services[i]);
+	for (size_t i = 0; i < config->domain_count; i++)
+		print_section(printing, CONFIG_SECTION_DOMAIN, config->domains[i].name,
+			      &config->domains[i]);
+	for (size_t i = 0; i < config->transport_count; i++)
+		print_section(printing, CONFIG_SECTION_TRANSPORT, config->transports[i].name,
+			      &config->transports[i]);
+	for (size_t i = 0; i < CONFIG_PROCESSES; i++)
+		print_section(printing, CONFIG_SECTION_PROCESS, config->processes[i].name,
+			      &config->processes[i]);
+	for (size_t i = 0; i < config->certificate_count; i++)
+		print_section(printing, CONFIG_SECTION_CERTIFICATE, config->certificates[i].name,
+			      &config->certificates[i]);
+	for (size_t i = 0; i < config->tls_policy_count; i++)
+		print_section(printing, CONFIG_SECTION_TLS, config->tls_policies[i].destination,
+			      &config->tls_policies[i]);
+	for (size_t i = 0; i < config->class_count; i++)
+		print_section(printing, CONFIG_SECTION_CLASS, config->classes[i].mask,
+			      &config->classes[i]);
+	for (size_t i = 0; i < config->source_count; i++)
+		print_section(printing, CONFIG_SECTION_SOURCE, config->sources[i].name,
+			      &config->sources[i]);
+	for (size_t i = 0; i < config->destination_count; i++)
+		print_section(printing, CONFIG_SECTION_DESTINATION, config->destinations[i].mask,
+			      &config->destinations[i]);
+	for (size_t i = 0; i < config->rate_count; i++)
+		print_section(printing, CONFIG_SECTION_RATE, config->rates[i].name,
+			      &config->rates[i]);
+	for (size_t i = 0; i < config->rule_count; i++)
+		print_section(printing, CONFIG_SECTION_RULE, config->rules[i].name,
+			      &config->rules[i]);
+	if (config->directory.backend != CONFIG_BACKEND_NONE)
+		print_section(printing, CONFIG_SECTION_DIRECTORY, NULL, &config->directory);
+	if (config_has_auth(config))
+		print_section(printing, CONFIG_SECTION_AUTH, NULL, &config->auth);
+	if (config->record.backend != CONFIG_RECORD_NONE)
+		print_section(printing, CONFIG_SECTION_RECORD, NULL, &config->record);
 }
 
 void config_print(const struct config *config, struct buffer *out)
 {
-	print_settings(CONFIG_SECTION_ROOT, config, out);
-	for (size_t i = 0; i < config->listen_count; i++)
-		print_section(CONFIG_SECTION_LISTEN,
-			      config_protocol_name(config->listens[i].protocol),
-			      &config->listens[i], out);
-	for (size_t i = 0; i < config->service_count; i++)
-		print_section(CONFIG_SECTION_SERVICE, config->services[i].name,
-			      &config->services[i], out);
-	for (size_t i = 0; i < config->domain_count; i++)
-		print_section(CONFIG_SECTION_DOMAIN, config->domains[i].name, &config->domains[i],
-			      out);
-	for (size_t i = 0; i < config->transport_count; i++)
-		print_section(CONFIG_SECTION_TRANSPORT, config->transports[i].name,
-			      &config->transports[i], out);
-	for (size_t i = 0; i < CONFIG_PROCESSES; i++)
-		print_section(CONFIG_SECTION_PROCESS, config->processes[i].name,
-			      &config->processes[i], out);
-	for (size_t i = 0; i < config->certificate_count; i++)
-		print_section(CONFIG_SECTION_CERTIFICATE, config->certificates[i].name,
-			      &config->certificates[i], out);
-	for (size_t i = 0; i < config->tls_policy_count; i++)
-		print_section(CONFIG_SECTION_TLS, config->tls_policies[i].destination,
-			      &config->tls_policies[i], out);
-	for (size_t i = 0; i < config->class_count; i++)
-		print_section(CONFIG_SECTION_CLASS, config->classes[i].mask, &config->classes[i],
-			      out);
-	for (size_t i = 0; i < config->source_count; i++)
-		print_section(CONFIG_SECTION_SOURCE, config->sources[i].name, &config->sources[i],
-			      out);
-	for (size_t i = 0; i < config->destination_count; i++)
-		print_section(CONFIG_SECTION_DESTINATION, config->destinations[i].mask,
-			      &config->destinations[i], out);
-	for (size_t i = 0; i < config->rate_count; i++)
-		print_section(CONFIG_SECTION_RATE, config->rates[i].name, &config->rates[i], out);
-	for (size_t i = 0; i < config->rule_count; i++)
-		print_section(CONFIG_SECTION_RULE, config->rules[i].name, &config->rules[i], out);
-	if (config->directory.backend != CONFIG_BACKEND_NONE)
-		print_section(CONFIG_SECTION_DIRECTORY, NULL, &config->directory, out);
-	if (config_has_auth(config))
-		print_section(CONFIG_SECTION_AUTH, NULL, &config->auth, out);
-	if (config->record.backend != CONFIG_RECORD_NONE)
-		print_section(CONFIG_SECTION_RECORD, NULL, &config->record, out);
+	print_config(&(struct printing){.out = out}, config);
+}
+
+void config_print_public(const struct config *config, struct buffer *out)
+{
+	print_config(&(struct printing){.out = out, .is_public = true}, config);
 }

@@ -28,6 +28,7 @@ struct config_problem {
 struct config_problems {
 	struct config_problem *first; /* in order of lines */
 	size_t count;
+	size_t closed; /* of them: files that this user may not read */
 	struct arena *arena;
 	const char *file; /* for problems that are added while files are read; may be NULL */
 	const struct config_lines *lines; /* of the text being parsed; may be NULL */
@@ -56,6 +57,9 @@ void config_problems_print(const struct config_problems *problems, const char *f
 /* The whole configuration in force, including defaults, as a file that parses to
  * the same (stagepost config). */
 void config_print(const struct config *config, struct buffer *out);
+/* Likewise, for everybody to read: CONFIG_HIDDEN is in place of passwords and keys, and of values
+ * that may have a password in them (SECRET in the table of settings). */
+void config_print_public(const struct config *config, struct buffer *out);
 /* Likewise, but only settings that differ from their defaults, each with its position in a comment;
  * CONFIG was parsed from TEXT, the contents of FILE. */
 void config_print_changed(const struct config *config, const char *file, struct str text,
@@ -77,6 +81,10 @@ struct config_explanation {
 MUST_CHECK bool config_explain(const struct config *config, struct str text, const char *name,
 			       struct config_explanation *out, struct buffer *why);
 void config_explanation_clear(struct config_explanation *explanation);
+
+/* The directory of the setting run in TEXT, which may be wrong anywhere: what the last line that
+ * sets it says, or the default. Memory is in ARENA. */
+const char *config_guess_run(struct str text, struct arena *arena);
 
 /* The name of a setting that differs but cannot change while a node runs; NULL: there is none. */
 const char *config_fixed_change(const struct config *old, const struct config *new);

@@ -117,6 +117,7 @@ static void take_file(struct source *source, const struct include *include, cons
 	int error = strpbrk(file, "\n\r") != NULL ? -EINVAL : read_file(&level, &text);
 	struct include named = {include->level, str_from(file), include->line};
 
+	source->problems->closed += error == -EACCES;
 	if (error < 0)
 		report_include(source, &named, strerrordesc_np(-error), NULL);
 	else if (is_being_read(&level))
@@ -153,8 +154,10 @@ static void take_pattern(struct source *source, const struct include *include, c
 
 	if (error == GLOB_NOSPACE)
 		panic("out of memory");
-	if (error == GLOB_ABORTED)
+	if (error == GLOB_ABORTED) {
+		source->problems->closed += errno == EACCES;
 		report_include(source, include, strerrordesc_np(errno), NULL);
+	}
 	for (size_t i = 0; error == 0 && i < found.gl_pathc && source->files <= CONFIG_FILES_MAX;
 	     i++)
 		take_file(source, include, found.gl_pathv[i]);
@@ -273,6 +276,7 @@ int config_read(const char *file, struct buffer *text_out, struct config_problem
 
 	*problems = (struct config_problems){0};
 	if (error < 0) {
+		problems->closed = error == -EACCES;
 		config_problem_add(problems, 0, NULL, STR(""), strerrordesc_np(-error), NULL);
 		return error;
 	}

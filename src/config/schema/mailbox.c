@@ -26,7 +26,7 @@ const struct config_setting config_schema_record[] = {
 		MEANING("The database file; it is created if it does not exist, as are other "
 			"files next to it.")),
 	SETTING(RECORD, "database", text, AT(config_record, database),
-		KINDS(RECORD(POSTGRESQL) | RECORD(MARIADB)),
+		KINDS(RECORD(POSTGRESQL) | RECORD(MARIADB)), SECRET,
 		MEANING("postgresql: a connection string of libpq; of several hosts, the one that "
 			"can be written is used. mariadb: the name of the database.")),
 	SETTING(RECORD, "servers", text, AT(config_record, servers), INITIAL(""),

@@ -26,6 +26,7 @@
 #define BACKEND(name)      (1u << CONFIG_BACKEND_##name)
 #define USERS(name)        (1u << CONFIG_AUTH_##name)
 #define KINDS(bits)        .kinds = (bits)
+#define SECRET             .is_secret = true
 #define MEANING(text)      .meaning = (text)
 
 extern const struct config_word config_tls_version_words[];

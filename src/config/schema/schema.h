@@ -78,6 +78,8 @@ struct config_setting {
 	unsigned kinds;      /* of services or backends that have it, a bit each; 0: all.
 			      * Without a default these require it */
 	const char *meaning; /* for the manual: sentences */
+	bool is_secret;      /* there may be a password in it, which the type does not hide when it
+			      * prints      a value: not in what everybody may read */
 };
 
 /* A kind of section: "listen smtp { ... }". */

@@ -25,7 +25,7 @@ const struct config_setting config_schema_users[] = {
 			"files next to it. ldap: a copy of the LDAP content, from which a restart "
 			"resumes.")),
 	SETTING(DIRECTORY, "database", texts, LIST(config_directory, database, database_count),
-		KINDS(BACKEND(POSTGRESQL)),
+		KINDS(BACKEND(POSTGRESQL)), SECRET,
 		MEANING("Connection strings of libpq, one for each server: the first one that "
 			"answers is used for reading, and the primary for changes.")),
 	SETTING(DIRECTORY, "url", urls, LIST(config_directory, urls, url_count),

@@ -204,6 +204,11 @@ int os_process_own_directory(char *path)
 	return 0;
 }
 
+int os_process_directory(char *path)
+{
+	return getcwd(path, OS_PROCESS_PATH_SIZE) == NULL ? -errno : 0;
+}
+
 int os_process_socket_pair(int sockets_out[2])
 {
 	return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, sockets_out) ==

@@ -120,6 +120,8 @@ void os_process_status_format(int status, char *text, size_t size);
 /* The directory of the running program's file; PATH has room for
  * OS_PROCESS_PATH_SIZE bytes. */
 MUST_CHECK int os_process_own_directory(char *path);
+/* The present directory; PATH likewise. */
+MUST_CHECK int os_process_directory(char *path);
 /* A variable of the environment, or NULL: also if the program has rights that its caller lacks. */
 const char *os_process_environment(const char *name);
 /* Runs the program at PATH in place of this one, with ARGUMENTS, which end with NULL. -errno. */

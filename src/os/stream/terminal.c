@@ -94,3 +94,8 @@ int os_terminal_ask_secret(const char *prompt, size_t max, struct buffer *out)
 	close(terminal);
 	return error;
 }
+
+bool os_terminal_is(int descriptor)
+{
+	return isatty(descriptor) == 1;
+}

@@ -13,4 +13,7 @@
  * is restored); -EMSGSIZE: over MAX bytes. */
 MUST_CHECK int os_terminal_ask_secret(const char *prompt, size_t max, struct buffer *out);
 
+/* Whether DESCRIPTOR is a terminal, before which somebody may sit. */
+bool os_terminal_is(int descriptor);
+
 #endif

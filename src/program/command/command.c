@@ -207,14 +207,6 @@ bool command_parse_plain(const struct command *command, int argc, char **argv,
 	return true;
 }
 
-struct config *command_config(const char *file)
-{
-	struct config *config = NULL;
-	struct buffer text CLEANUP(buffer_clear) = {0};
-
-	return command_config_load(file, &text, &config) < 0 ? NULL : config;
-}
-
 static void print_problems(const struct config_problems *problems, const char *file)
 {
 	struct buffer said CLEANUP(buffer_clear) = {0};

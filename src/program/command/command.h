@@ -114,10 +114,20 @@ const char *command_config_file(const char *file);
 /* Becomes PROGRAM, of the folder of programs, with the same arguments; returns only after an error
  * message. */
 void command_become(const struct command *command, const char *program, char **argv);
-/* The configuration; or NULL, with all problems on standard error. */
+/* What is wrong with the file of the configuration. */
+struct command_config_fault {
+	struct buffer text; /* lines; "": nothing. The caller clears it */
+	bool is_closed;     /* only that this user may not read it, or a file that it includes */
+};
+
+/* The configuration in FILE. While that is wrong or cannot be read, the last good one of a node
+ * that has started with it (program/talk/good_config.h): then FAULT->text is one line that says
+ * so; or NULL, with all problems in FAULT->text. The caller has cleared *FAULT. */
+struct config *command_config_in_force(const char *file, struct command_config_fault *fault);
+/* Likewise, with FAULT->text on standard error. */
 struct config *command_config(const char *file);
-/* Likewise, with its text (appended, see config_read()); -errno, -EINVAL if the file is
- * invalid. */
+/* The configuration in FILE and nothing else, with its text (appended, see config_read()); -errno,
+ * -EINVAL if the file is invalid, with all problems on standard error. */
 MUST_CHECK int command_config_load(const char *file, struct buffer *text,
 				   struct config **config_out);
 /* Likewise, but PRINT says what is wrong; a problem without a file is FILE's. */

@@ -25,8 +25,9 @@ const struct command_exit command_mailbox_exits[] = {
 	{INJECT_USAGE, "the command line is wrong, or it is not known for whom the message is"},
 	{INJECT_BAD_DATA, "the recipient can have no mailbox, or the message can never be filed"},
 	{INJECT_IO, "the message cannot be read"},
-	{INJECT_TRY_LATER, "not now: the record, the store, or the lock of its Message-ID"},
-	{INJECT_CONFIG, "the configuration is wrong, or has no such service"},
+	{INJECT_TRY_LATER, "not now: the record, the store, the lock of its Message-ID, or "
+			   "the configuration"},
+	{INJECT_CONFIG, "the configuration has no such service, or its user does not exist"},
 	{0, NULL},
 };
 

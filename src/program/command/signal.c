@@ -47,8 +47,8 @@ static int tell(const struct command *command, pid_t pid, uid_t owner, int signa
 }
 
 /* TEXT: that of the configuration, which this appends. */
-static struct config *begin(const struct command *command, int argc, char **argv,
-			    struct buffer *text, int *status_out)
+static struct config *begin_reload(const struct command *command, int argc, char **argv,
+				   struct buffer *text, int *status_out)
 {
 	struct command_options options = {NULL};
 	struct config *config = NULL;
@@ -109,7 +109,7 @@ int command_reload(const struct command *command, int argc, char **argv)
 	struct buffer text CLEANUP(buffer_clear) = {0};
 	struct reload_record record CLEANUP(reload_record_clear) = {0};
 	int status;
-	struct config *config = begin(command, argc, argv, &text, &status);
+	struct config *config = begin_reload(command, argc, argv, &text, &status);
 	uid_t owner;
 	pid_t pid;
 	int error;
@@ -147,14 +147,18 @@ static int wait_for_end(const struct command *command, const struct config *conf
 
 int command_stop(const struct command *command, int argc, char **argv)
 {
-	struct buffer text CLEANUP(buffer_clear) = {0};
+	struct command_options options = {NULL};
+	struct config *config;
 	int status;
-	struct config *config = begin(command, argc, argv, &text, &status);
 	uid_t owner;
 	pid_t pid;
 
-	if (config == NULL)
+	if (!command_parse_plain(command, argc, argv, &options, &status))
 		return status;
+	config = command_config(options.config_file);
+	if (config == NULL)
+		return COMMAND_FAILED;
+	status = COMMAND_FAILED;
 	pid = find(command, config, &owner);
 	if (pid > 0)
 		status = tell(command, pid, owner, SIGTERM);

@@ -17,9 +17,11 @@ static const struct command_exit mail_exits[] = {
 	{INJECT_SOFTWARE, "the system refuses what must not fail"},
 	{INJECT_NO_CREATE, "the queue does not exist and cannot be made"},
 	{INJECT_IO, "the disk or the input has failed"},
-	{INJECT_TRY_LATER, "not now: no room, too many open files, 24 hours have passed"},
+	{INJECT_TRY_LATER,
+	 "not now: no room, too many open files, 24 hours have passed, the node or "
+	 "its configuration is away"},
 	{INJECT_NO_PERMISSION, "this user may not write into the queue"},
-	{INJECT_CONFIG, "the configuration or the queue is wrong"},
+	{INJECT_CONFIG, "the queue is wrong, or its user does not exist"},
 	{0, NULL},
 };
 

@@ -333,9 +333,9 @@ int mailbox_command_file(const struct command *command, int argc, char **argv)
 
 	if (!command_parse_plain(command, argc, argv, &task.options.common, &status))
 		return status == COMMAND_USAGE ? INJECT_USAGE : status;
-	task.config = command_config(task.options.common.config_file);
+	task.config = mailbox_command_load(task.options.common.config_file);
 	if (task.config == NULL)
-		return INJECT_CONFIG;
+		return INJECT_TRY_LATER; /* it is being edited */
 	status = check_user(task.config);
 	if (status != 0) {
 		config_free(task.config);

@@ -217,10 +217,25 @@ static int list_all(struct look *look, struct record_query *query, uint64_t most
 	return COMMAND_OK;
 }
 
+struct config *mailbox_command_load(const char *file)
+{
+	struct config *config = command_config(file);
+
+	if (config == NULL || config->record.database == NULL ||
+	    strcmp(config->record.database, CONFIG_HIDDEN) != 0)
+		return config;
+	fprintf(stderr,
+		"stagepost mailbox: setting record.database is not in %s, as it may have a "
+		"password: correct %s first\n",
+		config->file, file);
+	config_free(config);
+	return NULL;
+}
+
 struct config *mailbox_command_config(const struct command *command,
 				      const struct command_options *options)
 {
-	struct config *config = command_config(options->config_file);
+	struct config *config = mailbox_command_load(options->config_file);
 
 	if (config == NULL)
 		return NULL;

@@ -22,7 +22,10 @@ void mailbox_command_print(const struct buffer *out);
 /* Root becomes the user whose the record and the mailboxes are: what root would make there, nobody
  * else could use. False, after an error message. (list.c) */
 bool mailbox_command_become_user(const struct config *config);
-/* The configuration, which has a record, as that user; NULL, after an error message. (list.c) */
+/* The configuration in FILE, or the last good one if the record can be reached with what that has;
+ * NULL, after an error message. (list.c) */
+struct config *mailbox_command_load(const char *file);
+/* Likewise; it has a record, as that user; NULL, after an error message. (list.c) */
 struct config *mailbox_command_config(const struct command *command,
 				      const struct command_options *options);
 /* The service whose mailbox ADDRESS has: NAMED if that is not NULL, that of its domain, or the only

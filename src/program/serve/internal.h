@@ -154,6 +154,9 @@ void serve_stop_next(struct supervisor *supervisor);
 /* Notifies the service manager that started the node (sd_notify(3)). */
 void serve_notify(const char *text);
 
+/* serve.c: leaves the configuration in force to commands (program/talk/good_config.h). */
+void serve_keep_good_config(const struct supervisor *supervisor);
+
 /* prepare.c: each creates its directory if it is missing, and logs problems. */
 MUST_CHECK int serve_prepare_run(struct supervisor *supervisor);
 MUST_CHECK int serve_prepare_queue(struct supervisor *supervisor);

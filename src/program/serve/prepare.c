@@ -21,7 +21,8 @@ static int prepare_directory(struct supervisor *supervisor, const char *path)
 	return error;
 }
 
-/* Lets others reach the sockets in PATH, of which each has its own mode. */
+/* Lets others reach what is in PATH: the last good configuration, and sockets, of which each has its
+ * own mode. */
 static int open_to_search(const char *path)
 {
 	const unsigned others = 0001;
@@ -53,7 +54,7 @@ int serve_prepare_run(struct supervisor *supervisor)
 	}
 	if (error == -EEXIST)
 		error = 0;
-	if (error == 0 && supervisor->config->submit_group[0] != '\0')
+	if (error == 0)
 		error = open_to_search(path);
 	if (error < 0)
 		log_event(EVENT_PROCESS_ERROR, log_string("directory", path), log_error(error));

@@ -93,6 +93,7 @@ static void take_over(struct supervisor *supervisor, struct config *config, stru
 		os_process_hide_memory();
 	supervisor->text = *text;
 	*text = old_text;
+	serve_keep_good_config(supervisor);
 	serve_use_limits(supervisor);
 	(void)!serve_prepare_data(supervisor); /* it logs; the directory process reports it, too */
 	for (size_t i = 0; i < supervisor->process_count; i++)

@@ -11,6 +11,7 @@
 #include "program/start/log_settings.h"
 #include "program/start/program_directory.h"
 #include "program/start/status.h"
+#include "program/talk/good_config.h"
 #include "program/talk/pid_file.h"
 #include <errno.h>
 #include <limits.h>
@@ -73,6 +74,17 @@ static int begin_reload_record(const struct supervisor *supervisor)
 	return error;
 }
 
+void serve_keep_good_config(const struct supervisor *supervisor)
+{
+	int error = good_config_write(supervisor->config, supervisor->file);
+
+	if (error < 0)
+		log_event(EVENT_PROCESS_ERROR, log_string("run", supervisor->config->run),
+			  log_string("reason", "the last good configuration cannot be written; "
+					       "commands that find the file wrong will fail"),
+			  log_error(error));
+}
+
 static int find_own_directory(struct supervisor *supervisor)
 {
 	int error = program_directory_find(supervisor->program_directory);
@@ -121,6 +133,8 @@ static int prepare(struct supervisor *supervisor)
 		error = serve_bind_run_sockets(supervisor);
 	if (error == 0)
 		error = serve_bind_sockets(supervisor, config, BIND_PATIENCE_US);
+	if (error == 0)
+		serve_keep_good_config(supervisor);
 	return error;
 }
 

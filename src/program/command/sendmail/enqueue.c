@@ -13,7 +13,7 @@
 enum { MESSAGE_DESCRIPTOR = 0, ENVELOPE_DESCRIPTOR = 1 };
 
 static const char NAME[] = "stagepost enqueue";
-static const struct command_mail MAIL = {NAME, inject_queue_status};
+static const struct command_mail MAIL = {NAME, inject_queue_status, INJECT_QUEUE_CONFIG};
 
 /* First the message, then the envelope, as callers write them. */
 static int receive(const struct config *config, struct inject_message *message,

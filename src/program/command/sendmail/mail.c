@@ -2,6 +2,7 @@
 #include "program/command/sendmail/mail.h"
 #include "log/event.h"
 #include "os/process/process.h"
+#include "os/stream/terminal.h"
 #include "program/command/command.h"
 #include "program/start/log_settings.h"
 #include <errno.h>
@@ -118,38 +119,55 @@ static int open_way(const struct command_mail *mail, const struct config *config
 	return error < 0 ? command_mail_failed(mail, error, &reason) : INJECT_OK;
 }
 
-/* Unless the file itself is invalid, the error is temporary, and the caller may try again. */
-static int config_error(int error)
+/* Whoever discards what a caller's programs print finds it in the system's log. */
+static void log_config_fault(const struct command_mail *mail, struct str line)
 {
-	switch (-error) {
-	case EINVAL:
-	case ENOENT:
-	case ENOTDIR:
-	case EISDIR:
-	case EACCES:
-	case EPERM:
-	case ELOOP:
-	case ENAMETOOLONG:
-		return -EPROTO;
-	default:
-		return error;
+	const char *space = strrchr(mail->name, ' ');
+
+	log_configure(LOG_FORMAT_LOGFMT, LOG_TARGET_SYSLOG);
+	log_open(space != NULL ? space + 1 : mail->name, LOG_INFO_LEVEL);
+	log_event(EVENT_CONFIG_REFUSED, log_str("problem", line));
+}
+
+/* The last good configuration is as good for the caller, and cron or a program may take any output
+ * for an error: only who sits before a terminal is told. That users may not read the file is meant
+ * so. NULL: *STATUS_OUT is set. */
+static struct config *load_config(const struct command_mail *mail, const char *file,
+				  int *status_out)
+{
+	struct command_config_fault fault = {.is_closed = false};
+	struct config *config = command_config_in_force(file, &fault);
+	struct str rest = buffer_view(&fault.text);
+	struct str line;
+
+	(void)str_split(&rest, '\n', &line);
+	if (config == NULL) {
+		fprintf(stderr, STR_FORMAT "%s: the message is not queued\n",
+			STR_ARGUMENTS(buffer_view(&fault.text)), mail->name);
+		log_config_fault(mail, line);
+		*status_out = mail->config_status;
+	} else if (line.length > 0 && !fault.is_closed) {
+		if (os_terminal_is(2))
+			fprintf(stderr, STR_FORMAT "\n", STR_ARGUMENTS(line));
+		log_config_fault(mail, line);
 	}
+	buffer_clear(&fault.text);
+	return config;
 }
 
 struct config *command_mail_begin(const struct command_mail *mail, const char *file,
 				  struct inject_link **link_out, int *status_out)
 {
-	struct config *config = NULL;
-	struct buffer text CLEANUP(buffer_clear) = {0};
-	int error = command_config_load(file, &text, &config);
-	int status = mail->exit_status(error < 0 ? config_error(error) : 0);
+	struct config *config = load_config(mail, file, status_out);
+	int status;
 
 	*link_out = NULL;
+	if (config == NULL)
+		return NULL;
 	os_process_own_mask();
-	if (config != NULL &&
-	    os_process_limit_time(TIME_LIMIT_SECONDS, mail->exit_status(-ETIMEDOUT)) < 0)
+	if (os_process_limit_time(TIME_LIMIT_SECONDS, mail->exit_status(-ETIMEDOUT)) < 0)
 		status = mail->exit_status(-ENOSYS);
-	else if (config != NULL)
+	else
 		status = become_user(mail, config);
 	if (status == INJECT_OK)
 		status = open_way(mail, config, link_out);

@@ -13,6 +13,8 @@
 struct command_mail {
 	const char *name;
 	int (*exit_status)(int error); /* for ERROR, -errno: what its callers understand */
+	int config_status; /* exit status if there is no configuration: it is being edited, and the
+			    * caller may try again */
 };
 
 /* Prints "NAME: REASON" (or the text of ERROR, if REASON is empty) on standard error, and
@@ -29,11 +31,10 @@ void command_mail_accepted(const struct command_mail *mail, const struct config 
 			   const struct os_process_caller *caller,
 			   const struct mail_envelope *envelope);
 
-/* Reads the configuration in FILE, sets the time limit of processes that write into the
- * queue (24 hours), and, if started as root, becomes the mail system's user. If this user does not
- * own the queue, and the setting submit_group is set, *LINK_OUT is a connection to "queue";
- * otherwise NULL.
- * NULL: *STATUS_OUT is the exit status, after an error message. */
+/* Reads the configuration in FILE, or the last good one, sets the time limit of processes that
+ * write into the queue (24 hours), and, if started as root, becomes the mail system's user. If this
+ * user does not own the queue, and the setting submit_group is set, *LINK_OUT is a connection to
+ * "queue"; otherwise NULL. NULL: *STATUS_OUT is the exit status, after an error message. */
 struct config *command_mail_begin(const struct command_mail *mail, const char *file,
 				  struct inject_link **link_out, int *status_out);
 

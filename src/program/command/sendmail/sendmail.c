@@ -21,7 +21,7 @@
 enum { ADDRESS_FLAGS = MAIL_ADDRESS_UTF8 | MAIL_ADDRESS_ROOT };
 
 static const char NAME[] = "sendmail";
-static const struct command_mail MAIL = {NAME, inject_exit_status};
+static const struct command_mail MAIL = {NAME, inject_exit_status, INJECT_TRY_LATER};
 
 /* One message. */
 struct sending {
