@@ -51,6 +51,25 @@ def test_what_is_missing(ground, tmp_path, more, line):
     assert status == 1 and line in said, said
 
 
+def test_a_pipe_that_nobody_writes_to(ground, tmp_path):
+    """The configuration, or a file of it: nothing waits."""
+    os.mkfifo(tmp_path / "more.conf")
+    status, said = check(ground, str(tmp_path), 'include "more.conf"\n')
+    assert status == 1 and ":8: a pipe to which nobody writes: found" in said, said
+    ended = subprocess.run([os.path.join(ground.programs, "stagepost"), "check", "-c", tmp_path / "more.conf"],
+                           check=False, capture_output=True, text=True, timeout=PATIENCE)
+    assert (ended.returncode, ended.stderr) == (1, f"{tmp_path}/more.conf: a pipe to which nobody writes\n")
+
+
+def test_a_pipe_of_the_shell(ground, tmp_path):
+    """bash's <(command), whose text comes in a while."""
+    text = BASE.format(tmp_path, PORT)
+    ended = subprocess.run(["bash", "-c", '"$1" check -c <(sleep 0.3; printf %s "$2")', "-",
+                            os.path.join(ground.programs, "stagepost"), text],
+                           check=False, capture_output=True, text=True, timeout=PATIENCE)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
 def test_what_is_missing_in_a_file_that_is_included(ground, tmp_path):
     os.mkdir(tmp_path / "conf.d")
     (tmp_path / "conf.d" / "box.conf").write_text(

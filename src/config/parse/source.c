@@ -13,6 +13,7 @@
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { DEPTH_MAX = 8 };
 
@@ -69,23 +70,34 @@ static int read_all(int descriptor, struct buffer *text)
 	return 0;
 }
 
+/* A named pipe is no reason to wait for somebody who opens it: a shell's <(command) has its writer
+ * already. */
 static int read_file(struct level *level, struct buffer *text)
 {
 	struct os_file_info info;
-	int descriptor = os_file_open(OS_FILE_HERE, level->file, OS_FILE_READ);
+	int descriptor = os_file_open(OS_FILE_HERE, level->file, OS_FILE_READ | OS_FILE_NO_BLOCK);
 	int result;
 
 	if (descriptor < 0)
 		return descriptor;
-	result = os_file_info(descriptor, &info);
+	result = os_stream_set_blocking(descriptor);
+	if (result == 0)
+		result = os_file_info(descriptor, &info);
 	if (result == 0)
 		result = read_all(descriptor, text);
+	if (result == 0 && S_ISFIFO(info.mode) && text->length == 0)
+		result = -ENODATA;
 	os_file_close(descriptor);
 	if (result == 0) {
 		level->device = info.device;
 		level->number = info.inode;
 	}
 	return result;
+}
+
+static const char *reading_error(int error)
+{
+	return error == -ENODATA ? "a pipe to which nobody writes" : strerrordesc_np(-error);
 }
 
 /* --- included files --- */
@@ -119,7 +131,7 @@ static void take_file(struct source *source, const struct include *include, cons
 
 	source->problems->closed += error == -EACCES;
 	if (error < 0)
-		report_include(source, &named, strerrordesc_np(-error), NULL);
+		report_include(source, &named, reading_error(error), NULL);
 	else if (is_being_read(&level))
 		report_include(source, &named, "this file includes itself", NULL);
 	else if (++source->files > CONFIG_FILES_MAX)
@@ -277,7 +289,7 @@ int config_read(const char *file, struct buffer *text_out, struct config_problem
 	*problems = (struct config_problems){0};
 	if (error < 0) {
 		problems->closed = error == -EACCES;
-		config_problem_add(problems, 0, NULL, STR(""), strerrordesc_np(-error), NULL);
+		config_problem_add(problems, 0, NULL, STR(""), reading_error(error), NULL);
 		return error;
 	}
 	take_text(&source, &level, buffer_view(&text));

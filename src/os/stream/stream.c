@@ -34,6 +34,13 @@ int os_stream_copy(int descriptor)
 	return copy < 0 ? -errno : copy;
 }
 
+int os_stream_set_blocking(int descriptor)
+{
+	int flags = fcntl(descriptor, F_GETFL);
+
+	return flags < 0 || fcntl(descriptor, F_SETFL, flags & ~O_NONBLOCK) != 0 ? -errno : 0;
+}
+
 int os_stream_rewind(int descriptor)
 {
 	return lseek(descriptor, 0, SEEK_SET) < 0 ? -errno : 0;

@@ -13,6 +13,9 @@
  * if DESCRIPTOR is non-blocking. Never -EINTR. */
 MUST_CHECK ssize_t os_stream_read(int descriptor, void *data, size_t size);
 
+/* Reads and writes wait from now on; or -errno. */
+MUST_CHECK int os_stream_set_blocking(int descriptor);
+
 /* Rewinds a file; -ESPIPE if it is not one. */
 MUST_CHECK int os_stream_rewind(int descriptor);
 
