@@ -8,8 +8,15 @@
 
 #include "base/attributes.h"
 
+/* Why a file system may be read-only for a service alone. */
+#define OS_NOTIFY_READ_ONLY "a service may write only to ReadWritePaths of its unit"
+
 /* Sends TEXT ("READY=1", several lines) to $NOTIFY_SOCKET, without waiting. 0, also if that is not
  * set; or -errno. */
 MUST_CHECK int os_notify(const char *text);
+/* Waits up to WAIT_MS milliseconds until the service manager has handled what was sent before: what
+ * a process says just before its end may otherwise be nobody's. 0, also without $NOTIFY_SOCKET;
+ * -ETIMEDOUT, also by a manager that does not know this (systemd before 246); or -errno. */
+MUST_CHECK int os_notify_barrier(int wait_ms);
 
 #endif

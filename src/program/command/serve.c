@@ -7,6 +7,15 @@
 #include "program/command/command.h"
 #include <stdio.h>
 
+static void tell_problems(const struct config_problems *problems, const char *file)
+{
+	struct buffer text CLEANUP(buffer_clear) = {0};
+
+	config_problems_print(problems, file, &text);
+	fwrite(buffer_data(&text), 1, text.length, stderr);
+	(void)serve_end(buffer_view(&text), COMMAND_NEVER);
+}
+
 int command_serve(const struct command *command, int argc, char **argv)
 {
 	struct command_options options = {NULL};
@@ -17,7 +26,7 @@ int command_serve(const struct command *command, int argc, char **argv)
 
 	if (!command_parse_plain(command, argc, argv, &options, &status))
 		return status;
-	if (command_config_load(options.config_file, &text, &config) < 0)
+	if (command_config_load_with(options.config_file, &text, &config, tell_problems) < 0)
 		return COMMAND_NEVER;
 	os_process_close_inherited(); /* also if FILE is one of them */
 	logs_elsewhere = config->log_target == CONFIG_LOG_SYSLOG;

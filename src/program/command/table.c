@@ -18,8 +18,7 @@ static const struct command_exit mail_exits[] = {
 	{INJECT_NO_CREATE, "the queue does not exist and cannot be made"},
 	{INJECT_IO, "the disk or the input has failed"},
 	{INJECT_TRY_LATER,
-	 "not now: no room, too many open files, 24 hours have passed, the node or "
-	 "its configuration is away"},
+	 "not now: no node, no configuration, no room, too many open files, 24 hours are over"},
 	{INJECT_NO_PERMISSION, "this user may not write into the queue"},
 	{INJECT_CONFIG, "the queue is wrong, or its user does not exist"},
 	{0, NULL},

@@ -2,13 +2,18 @@
 /* Decides whether the node can start, has started, or never can; reports that to the log, and to
  * the service manager that started it. */
 #include "log/event.h"
+#include "os/notify.h"
+#include "os/stream/error.h"
 #include "program/machine_check/machine_check.h"
 #include "program/serve/internal.h"
 #include "program/start/status.h"
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+
+enum { SETTLE_MS = 1000 };
 
 static void log_finding(void *context, const struct machine_finding *finding)
 {
@@ -24,6 +29,68 @@ static void log_finding(void *context, const struct machine_finding *finding)
 	if (fatal->length > 0)
 		buffer_append_byte(fatal, '\n');
 	buffer_append_string(fatal, finding->text);
+}
+
+/* Whether nothing but a change to the machine or the configuration helps. */
+static bool is_permanent(int error)
+{
+	switch (-error) {
+	case EACCES:
+	case EPERM:
+	case EROFS:
+	case ENOENT:
+	case ENOTDIR:
+	case EISDIR:
+	case ELOOP:
+	case ENAMETOOLONG:
+	case EINVAL:
+		return true;
+	default:
+		return false;
+	}
+}
+
+void serve_cannot(struct supervisor *supervisor, const char *field, const char *what,
+		  const char *reason, int error)
+{
+	struct buffer *failure = &supervisor->failure;
+	struct os_process_caller user;
+
+	if (reason != NULL)
+		log_event(EVENT_PROCESS_ERROR, log_string(field, what),
+			  log_string("reason", reason), log_error(error));
+	else
+		log_event(EVENT_PROCESS_ERROR, log_string(field, what), log_error(error));
+	if (supervisor->process_count > 0 || failure->length > 0)
+		return;
+	os_process_caller_find(&user);
+	buffer_append_format(failure, "user %s: %s %s: ", user.name, field, what);
+	if (reason != NULL)
+		buffer_append_format(failure, "%s: ", reason);
+	buffer_append_string(failure, strerror(-error));
+	if (error == -EROFS)
+		buffer_append_string(failure, " (" OS_NOTIFY_READ_ONLY ")");
+	supervisor->exit_status = is_permanent(error) ? COMMAND_NEVER : COMMAND_FAILED;
+}
+
+/* Another line would be another message. */
+static void tell_failure(struct str reason)
+{
+	char status[512];
+
+	snprintf(status, sizeof status, "STATUS=" STR_FORMAT, STR_ARGUMENTS(reason));
+	status[strcspn(status, "\n")] = '\0';
+	serve_notify(status);
+}
+
+int serve_end(struct str failure, int status)
+{
+	if (failure.length > 0)
+		tell_failure(failure);
+	log_flush();
+	os_error_stream_settle(SETTLE_MS);
+	(void)!os_notify_barrier(SETTLE_MS); /* without it, only that line may be missing */
+	return status;
 }
 
 bool serve_can_work(const struct config *config, struct str text, struct buffer *reason)
@@ -51,15 +118,11 @@ void serve_announce_ready(struct supervisor *supervisor)
 
 void serve_give_up(struct supervisor *supervisor, struct str reason)
 {
-	char status[512];
-
 	if (supervisor->was_ready || supervisor->is_stopping)
 		return;
 	supervisor->exit_status = COMMAND_NEVER;
 	buffer_append_str(&supervisor->failure, reason);
-	snprintf(status, sizeof status, "STATUS=" STR_FORMAT, STR_ARGUMENTS(reason));
-	status[strcspn(status, "\n")] = '\0'; /* another line would be another message */
-	serve_notify(status);
+	tell_failure(reason);
 	serve_stop(supervisor);
 }
 

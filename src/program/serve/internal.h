@@ -168,6 +168,11 @@ MUST_CHECK int serve_prepare_data(struct supervisor *supervisor);
 /* Whether CONFIG, parsed from TEXT, works on this machine; problems are logged, and those that
  * prevent a start are also appended to REASON. */
 bool serve_can_work(const struct config *config, struct str text, struct buffer *reason);
+/* A step of the start, or of a reload, has failed: logs FIELD=WHAT, REASON, which may be NULL, and
+ * ERROR. Before there are processes, that is why nothing starts, and the exit status says whether
+ * another attempt may succeed. */
+void serve_cannot(struct supervisor *supervisor, const char *field, const char *what,
+		  const char *reason, int error);
 /* To call when a process is ready: reports when all are. */
 void serve_announce_ready(struct supervisor *supervisor);
 /* Before all processes were ready: stops, as no start can succeed because of REASON. Later it does

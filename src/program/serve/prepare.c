@@ -17,12 +17,12 @@ static int prepare_directory(struct supervisor *supervisor, const char *path)
 	if (error == 0 && supervisor->user.change)
 		error = os_file_set_owner(path, supervisor->user.uid, supervisor->user.gid);
 	if (error < 0)
-		log_event(EVENT_PROCESS_ERROR, log_string("directory", path), log_error(error));
+		serve_cannot(supervisor, "directory", path, NULL, error);
 	return error;
 }
 
-/* Lets others reach what is in PATH: the last good configuration, and sockets, of which each has its
- * own mode. */
+/* Lets others reach what is in PATH: the last good configuration, and sockets, of which each has
+ * its own mode. */
 static int open_to_search(const char *path)
 {
 	const unsigned others = 0001;
@@ -57,7 +57,7 @@ int serve_prepare_run(struct supervisor *supervisor)
 	if (error == 0)
 		error = open_to_search(path);
 	if (error < 0)
-		log_event(EVENT_PROCESS_ERROR, log_string("directory", path), log_error(error));
+		serve_cannot(supervisor, "directory", path, NULL, error);
 	return error;
 }
 
@@ -93,7 +93,7 @@ int serve_prepare_queue(struct supervisor *supervisor)
 		return error;
 	error = close_directory(path, supervisor->user.uid);
 	if (error < 0)
-		log_event(EVENT_PROCESS_ERROR, log_string("directory", path), log_error(error));
+		serve_cannot(supervisor, "directory", path, NULL, error);
 	return error;
 }
 
@@ -118,6 +118,6 @@ int serve_prepare_data(struct supervisor *supervisor)
 	if (error == 0 && user->change)
 		error = os_file_set_owner(parent, user->uid, user->gid);
 	if (error < 0)
-		log_event(EVENT_PROCESS_ERROR, log_string("directory", parent), log_error(error));
+		serve_cannot(supervisor, "directory", parent, NULL, error);
 	return error;
 }

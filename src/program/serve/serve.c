@@ -43,7 +43,7 @@ static void on_child_signal(void *context)
 
 /* The file stays open, and so locked, until the process ends. It has the group of the directory, so
  * that a supervisor which is not root can see whether root's has it still. */
-static int write_pid_file(const struct supervisor *supervisor)
+static int write_pid_file(struct supervisor *supervisor)
 {
 	const char *run = supervisor->config->run;
 	gid_t before;
@@ -55,22 +55,21 @@ static int write_pid_file(const struct supervisor *supervisor)
 	}
 	if (file >= 0)
 		return 0;
-	log_event(EVENT_PROCESS_ERROR, log_string("file", PID_FILE_NAME), log_string("run", run),
-		  log_string("reason",
-			     file == -EAGAIN ? "another mail system runs here" : "not written"),
-		  log_error(file));
+	serve_cannot(supervisor, "run", run,
+		     file == -EAGAIN ? "another mail system runs here"
+				     : PID_FILE_NAME " cannot be written",
+		     file);
 	return file;
 }
 
 /* Removes the record of another supervisor's reloads. */
-static int begin_reload_record(const struct supervisor *supervisor)
+static int begin_reload_record(struct supervisor *supervisor)
 {
 	int error = reload_record_write(supervisor->config->run, &supervisor->reload);
 
 	if (error < 0)
-		log_event(EVENT_PROCESS_ERROR, log_string("run", supervisor->config->run),
-			  log_string("reason", "what becomes of reloads cannot be written"),
-			  log_error(error));
+		serve_cannot(supervisor, "run", supervisor->config->run,
+			     "what becomes of reloads cannot be written", error);
 	return error;
 }
 
@@ -164,12 +163,6 @@ static void clear(struct supervisor *supervisor)
 	buffer_clear(&supervisor->reload.reason);
 }
 
-static int fail(int status)
-{
-	log_flush();
-	return status;
-}
-
 int serve(const char *file, struct str text, struct config *config)
 {
 	static struct supervisor supervisor;
@@ -177,9 +170,11 @@ int serve(const char *file, struct str text, struct config *config)
 
 	init(&supervisor, file, text, config);
 	if (!serve_can_work(config, text, &supervisor.failure))
-		return fail(COMMAND_NEVER);
+		return serve_end(buffer_view(&supervisor.failure), COMMAND_NEVER);
 	if (prepare(&supervisor) < 0)
-		return fail(COMMAND_FAILED);
+		return serve_end(buffer_view(&supervisor.failure),
+				 supervisor.exit_status != COMMAND_OK ? supervisor.exit_status
+								      : COMMAND_FAILED);
 	sandbox_log_lacks(os_sandbox_lacks());
 	signals[0] = os_signal_watch_new(supervisor.loop, SIGCHLD, on_child_signal, &supervisor);
 	signals[1] = os_signal_watch_new(supervisor.loop, SIGTERM, serve_stop, &supervisor);
@@ -187,7 +182,7 @@ int serve(const char *file, struct str text, struct config *config)
 	signals[3] = os_signal_watch_new(supervisor.loop, SIGHUP, serve_reload, &supervisor);
 	serve_add_processes(&supervisor);
 	if (serve_prepare_limits(&supervisor, config) < 0)
-		return fail(COMMAND_FAILED);
+		return serve_end(buffer_view(&supervisor.failure), COMMAND_FAILED);
 	serve_use_limits(&supervisor);
 	serve_show_limits(&supervisor);
 	serve_know_names(&supervisor);
@@ -201,7 +196,7 @@ int serve(const char *file, struct str text, struct config *config)
 	log_event(EVENT_SERVE_STOPPED);
 	if (supervisor.failure.length > 0)
 		log_event(EVENT_SERVE_FAILED, log_str("reason", buffer_view(&supervisor.failure)));
-	log_flush();
+	(void)serve_end(buffer_view(&supervisor.failure), supervisor.exit_status);
 	for (size_t i = 0; i < COUNT_OF(signals); i++)
 		os_signal_watch_free(signals[i]);
 	clear(&supervisor);

@@ -12,5 +12,9 @@
  * COMMAND_FAILED, or COMMAND_NEVER if the configuration or the machine must be changed first. Takes
  * over CONFIG, which was read from FILE and parsed from TEXT. */
 int serve(const char *file, struct str text, struct config *config);
+/* To call at the end, or in place of serve(): tells the service manager the first line of FAILURE,
+ * why nothing starts or all has ended, if it is not "", and waits a moment until that and the log
+ * are with those who show them. Returns STATUS. */
+int serve_end(struct str failure, int status);
 
 #endif

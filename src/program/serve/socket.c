@@ -107,8 +107,7 @@ static int keep(struct supervisor *supervisor, const struct bound_socket *wanted
 				 : -EMFILE;
 
 	if (descriptor < 0) {
-		log_event(EVENT_PROCESS_ERROR, log_string("socket", wanted->name),
-			  log_error(descriptor));
+		serve_cannot(supervisor, "socket", wanted->name, NULL, descriptor);
 		return descriptor;
 	}
 	*bound = *wanted;

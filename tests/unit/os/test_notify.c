@@ -4,6 +4,9 @@
 #include "scratch.h"
 #include "test.h"
 #include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +15,7 @@
 #include <unistd.h>
 
 static char folder[SCRATCH_SIZE];
+static atomic_bool handled; /* by the manager */
 
 /* A socket at NAME, in which '@' begins an abstract address; $NOTIFY_SOCKET names it. */
 static int listen_at(const char *name)
@@ -86,13 +90,56 @@ static void test_no_address(void **state)
 	assert_int_equal(os_notify("READY=1"), -EINVAL);
 }
 
+/* A manager that gets to it later: takes what was sent, and closes the descriptor. */
+static void *handle_late(void *context)
+{
+	const int *descriptor = context;
+	char text[100];
+	char parts[CMSG_SPACE(sizeof(int))] __attribute__((aligned(sizeof(size_t))));
+	struct iovec bytes = {text, sizeof text};
+	struct msghdr message = {.msg_iov = &bytes,
+				 .msg_iovlen = 1,
+				 .msg_control = parts,
+				 .msg_controllen = sizeof parts};
+	int passed;
+
+	usleep(50000);
+	assert_int_equal(recvmsg(*descriptor, &message, 0), strlen("BARRIER=1"));
+	assert_memory_equal(text, "BARRIER=1", strlen("BARRIER=1"));
+	assert_non_null(CMSG_FIRSTHDR(&message));
+	memcpy(&passed, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof passed);
+	usleep(50000);
+	handled = true;
+	close(passed);
+	return NULL;
+}
+
+static void test_barrier(void **state)
+{
+	char path[SCRATCH_SIZE + 16];
+	pthread_t thread;
+	int descriptor;
+
+	(void)state;
+	snprintf(path, sizeof path, "%s/barrier", folder);
+	descriptor = listen_at(path);
+	assert_int_equal(os_notify_barrier(50), -ETIMEDOUT); /* one that does not get to it */
+	assert_int_equal(recv(descriptor, path, sizeof path, 0), strlen("BARRIER=1"));
+	assert_int_equal(pthread_create(&thread, NULL, handle_late, &descriptor), 0);
+	assert_int_equal(os_notify_barrier(20000), 0);
+	assert_true(handled);
+	pthread_join(thread, NULL);
+	close(descriptor);
+	unsetenv("NOTIFY_SOCKET");
+	assert_int_equal(os_notify_barrier(20000), 0);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_paths),
-		cmocka_unit_test(test_abstract),
-		cmocka_unit_test(test_nobody_is_named),
-		cmocka_unit_test(test_no_address),
+		cmocka_unit_test(test_paths),           cmocka_unit_test(test_abstract),
+		cmocka_unit_test(test_nobody_is_named), cmocka_unit_test(test_no_address),
+		cmocka_unit_test(test_barrier),
 	};
 	int failed;
 
