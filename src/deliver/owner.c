@@ -132,6 +132,7 @@ bool owner_find(const struct config *config, const struct config_service *servic
 	if (owner.user.change && !may_change)
 		return refuse(why_out, "4.3.5",
 			      "Only when started by root can mail be delivered as %s", owner.name);
+	owner.user.keeps_groups = !is_pipe && strcmp(owner.name, process_user) == 0;
 	if (is_pipe && may_change && !check_program_owner(config, &owner, why_out))
 		return false;
 	*owner_out = owner;

@@ -10,7 +10,9 @@
 #include "os/process/process.h"
 
 /* The user who delivers mail for ADDRESS by SERVICE. Its user.change is false if that is the
- * user whom the process runs as already; its name is "" if no user is configured. False:
+ * user whom the process runs as already. Others have no groups but their own; the user of "local",
+ * who delivers for services without user, has those of the process as he would if no service
+ * delivered as somebody else. Its name is "" if no user is configured. False:
  * *WHY_OUT says why there is none: the service's user does not exist or is root or, for a
  * program, is the user of one of our processes; the recipient is not a user; this process may
  * not change its user. */

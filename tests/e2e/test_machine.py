@@ -312,6 +312,21 @@ def test_a_directory_that_is_emptied(machine):
     machine.wait(lambda: machine.unit("ActiveState")["ActiveState"] == "active", "a start when the file can be opened")
 
 
+def test_groups_beside_mailboxes_of_users(machine):
+    """One service delivers as each user; the mailboxes of another are still made by its process's group, "mail"."""
+    machine.configure(lambda text: text + 'service users { kind = maildir path = "/var/mail/users/%u" user = "%u" }\n'
+                      'domain users.example { service = users }\n')
+    machine.run("sh", "-ec", "rm -rf /var/mail/example.org; install -d -o games -g games -m 700 /var/mail/users/games")
+    start(machine)
+    for name in "ann", "bob":  # the second by a thread that has delivered as a user before
+        before = machine.journal().count("event=delivered ")
+        for recipient in "games@users.example", f"{name}@example.org":
+            machine.run("sendmail", recipient, data="Subject: hello\n\nA line.\n")
+        delivered(machine, before + 2)
+        assert machine.run("stat", "-c", "%U", f"/var/mail/example.org/{name}").stdout == "stagepost-local\n"
+    assert machine.run("sh", "-c", "stat -c %U:%G /var/mail/users/games/new/*").stdout.split() == ["games:games"] * 2
+
+
 # All that a port says until it has heard QUIT.
 HELLO = """\
 import socket, sys

@@ -20,7 +20,8 @@ struct local_hand {
 
 static bool is_same_owner(const struct os_process_user *a, const struct os_process_user *b)
 {
-	return a->change == b->change && a->uid == b->uid && a->gid == b->gid;
+	return a->change == b->change && a->uid == b->uid && a->gid == b->gid &&
+	       a->keeps_groups == b->keeps_groups;
 }
 
 static void deliver_as(struct maildir *maildir, const struct os_process_user *owner,

@@ -22,6 +22,7 @@ struct os_process_user {
 	gid_t gid;
 	const gid_t *groups; /* borrowed: supplementary groups */
 	size_t group_count;
+	bool keeps_groups;     /* of os_process_files_as(): has this process's own instead */
 	uint64_t capabilities; /* to keep, if we have them and the user is not root, and to pass on
 				* to programs, also if we were root: bits 1 << CAP_... */
 };
@@ -58,9 +59,9 @@ bool os_process_may_change_user(void);
 uid_t os_process_effective_user(void);
 /* Its effective group. */
 gid_t os_process_effective_group(void);
-/* From now on this thread accesses files as USER, without supplementary groups and without root's
+/* From now on this thread accesses files as USER, with exactly his groups and without root's
  * rights; other threads are not affected. The process must have the right to change its user. Ends
- * with os_process_files_as_self(), which does not restore supplementary groups. */
+ * with os_process_files_as_self(). */
 MUST_CHECK int os_process_files_as(const struct os_process_user *user);
 void os_process_files_as_self(void);
 struct os_process_caller {

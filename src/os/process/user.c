@@ -2,6 +2,7 @@
 /* The user who started this process, and whose rights it has. */
 #include "os/process/process.h"
 #include <errno.h>
+#include <pthread.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
@@ -27,10 +28,41 @@ gid_t os_process_effective_group(void)
 /* The kernel has these identities for each thread; the C library's setgroups() would change all
  * threads, so it is bypassed. setfsuid() reports no error: a second, invalid call returns the
  * present value. */
+static int set_thread_groups(size_t count, const gid_t *groups)
+{
+	return syscall(SYS_setgroups, count, groups) != 0 ? -errno : 0;
+}
+
+/* This process's own supplementary groups: threads inherit them, and only what is below changes
+ * them. */
+static struct own_groups {
+	pthread_once_t once;
+	gid_t groups[OS_PROCESS_GROUPS_MAX + 1];
+	int count; /* -1: there are more */
+} own_groups = {.once = PTHREAD_ONCE_INIT};
+
+static void read_own_groups(void)
+{
+	own_groups.count = getgroups(COUNT_OF(own_groups.groups), own_groups.groups);
+}
+
+/* Before a thread changes them for the first time. */
+static int know_own_groups(void)
+{
+	pthread_once(&own_groups.once, read_own_groups);
+	return own_groups.count < 0 ? -EINVAL : 0;
+}
+
 int os_process_files_as(const struct os_process_user *user)
 {
-	if (syscall(SYS_setgroups, 0, NULL) != 0)
-		return -errno;
+	int error = know_own_groups();
+
+	if (error == 0 && user->keeps_groups)
+		error = set_thread_groups((size_t)own_groups.count, own_groups.groups);
+	else if (error == 0)
+		error = set_thread_groups(user->group_count, user->groups);
+	if (error < 0)
+		return error;
 	setfsgid(user->gid);
 	setfsuid(user->uid);
 	if ((gid_t)setfsgid((gid_t)-1) == user->gid && (uid_t)setfsuid((uid_t)-1) == user->uid)
@@ -43,6 +75,8 @@ void os_process_files_as_self(void)
 {
 	setfsuid(geteuid());
 	setfsgid(getegid());
+	if (know_own_groups() == 0)
+		(void)!set_thread_groups((size_t)own_groups.count, own_groups.groups);
 }
 
 void os_process_caller_find(struct os_process_caller *out)

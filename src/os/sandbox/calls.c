@@ -117,6 +117,7 @@ static const struct {
 	{"fallocate", OS_SANDBOX_DATABASE},
 	/* os_process_files_as() */
 	{"setgroups", OS_SANDBOX_OWNERS},
+	{"getgroups", OS_SANDBOX_OWNERS},
 	{"setfsuid", OS_SANDBOX_OWNERS},
 	{"setfsgid", OS_SANDBOX_OWNERS},
 #ifdef __SANITIZE_ADDRESS__

@@ -31,10 +31,13 @@ static int find_for_program(const struct supervisor *supervisor,
 
 	if (error < 0)
 		return error;
-	if (becomes && supervisor->uid == 0)
-		*user = (struct os_process_user){.change = true, .may_gain = true};
-	else if (user->change)
+	if (user->change)
 		user->group_count = os_process_groups_find(name, user->gid, entry->groups);
+	if (becomes && supervisor->uid == 0) { /* with his groups: it delivers as him, too */
+		user->change = user->may_gain = true;
+		user->uid = 0;
+		user->gid = 0;
+	}
 	if (supervisor->user.change && supervisor->user.gid != user->gid)
 		entry->groups[user->group_count++] = supervisor->user.gid;
 	user->groups = entry->groups;

@@ -5,6 +5,7 @@
 #include "os/process/process.h"
 #include "scratch.h"
 #include "test.h"
+#include <grp.h>
 #include <linux/capability.h>
 #include <stdio.h>
 #include <sys/prctl.h>
@@ -15,6 +16,7 @@
 #define CAPABILITY(number) (UINT64_C(1) << (number))
 
 enum { FIRST = 60001, SECOND = 60002, THIRD = 60003 }; /* have no accounts */
+enum { GROUP_OF_OURS = 60010, GROUP_OF_HIS = 60011 };
 
 static const uint64_t IDENTITIES = CAPABILITY(CAP_SETUID) | CAPABILITY(CAP_SETGID);
 
@@ -91,6 +93,53 @@ static int make_files_as_another(void)
 	return makes_files_of(scratch, "own", FIRST) ? 0 : 2;
 }
 
+/* Whether the thread may search a directory that only group GROUP_OF may. */
+static bool may_search(gid_t group_of)
+{
+	char path[SCRATCH_SIZE + 32];
+	struct stat status;
+
+	snprintf(path, sizeof path, "%s/%u/.", scratch, (unsigned)group_of);
+	return stat(path, &status) == 0;
+}
+
+static bool make_for_group(gid_t group)
+{
+	char path[SCRATCH_SIZE + 32];
+
+	snprintf(path, sizeof path, "%s/%u", scratch, (unsigned)group);
+	return mkdir(path, 0710) == 0 && chown(path, 0, group) == 0 && chmod(path, 0710) == 0;
+}
+
+/* As another, with his groups or with ours; and after that again as oneself. */
+static int have_groups_as_another(void)
+{
+	static const gid_t ours[] = {GROUP_OF_OURS};
+	static const gid_t others[] = {GROUP_OF_HIS};
+	struct os_process_user owner = user_of(SECOND, 0);
+
+	if (setgroups(1, ours) != 0 || begin(IDENTITIES) != 0 || !may_search(GROUP_OF_OURS) ||
+	    may_search(GROUP_OF_HIS))
+		return 1;
+	if (os_process_files_as(&owner) != 0 || may_search(GROUP_OF_OURS) ||
+	    may_search(GROUP_OF_HIS))
+		return 2;
+	owner.groups = others;
+	owner.group_count = 1;
+	if (os_process_files_as(&owner) != 0 || may_search(GROUP_OF_OURS) ||
+	    !may_search(GROUP_OF_HIS))
+		return 3;
+	owner.keeps_groups = true;
+	if (os_process_files_as(&owner) != 0 || !may_search(GROUP_OF_OURS) ||
+	    may_search(GROUP_OF_HIS))
+		return 4;
+	owner.keeps_groups = false;
+	if (os_process_files_as(&owner) != 0)
+		return 5;
+	os_process_files_as_self();
+	return may_search(GROUP_OF_OURS) && !may_search(GROUP_OF_HIS) ? 0 : 6;
+}
+
 /* What it returns is the end of a process of its own. */
 static void expect_in_child(int (*run)(void))
 {
@@ -120,7 +169,9 @@ static void test_files(void **state)
 		skip();
 	assert_int_equal(scratch_make(scratch), 0);
 	assert_int_equal(chmod(scratch, 0777), 0);
+	assert_true(make_for_group(GROUP_OF_OURS) && make_for_group(GROUP_OF_HIS));
 	expect_in_child(make_files_as_another);
+	expect_in_child(have_groups_as_another);
 	assert_int_equal(scratch_remove(scratch), 0);
 }
 
