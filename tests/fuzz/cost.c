@@ -202,10 +202,11 @@ static struct str cut_piece(uint64_t *state)
 	struct str seed = seeds[below(state, seed_count)];
 	size_t from = below(state, seed.length);
 	size_t most = seed.length - from < PIECE_MAX ? seed.length - from : PIECE_MAX;
+	size_t few = most < 4 ? most : 4;
 
 	if (word_count > 0 && below(state, 3) == 0)
 		return words[below(state, word_count)];
-	return str_slice(seed.data + from, 1 + below(state, below(state, 3) > 0 ? 4 : most) % most);
+	return str_slice(seed.data + from, 1 + below(state, below(state, 3) > 0 ? few : most));
 }
 
 static struct shape choose_shape(uint64_t *state)

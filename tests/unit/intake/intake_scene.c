@@ -385,7 +385,8 @@ struct auth_login *auth_login_new(struct auth *auth, struct str user, struct str
 
 void auth_login_ask(struct auth_login *login)
 {
-	assert_true(login != NULL && intake_scene.told != NULL);
+	if (login == NULL || intake_scene.told == NULL)
+		panic("nobody waits for what becomes of a login");
 	intake_scene.logins++;
 	ask(PENDING_LOGIN);
 }

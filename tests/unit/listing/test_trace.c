@@ -24,11 +24,13 @@ static void test_json(void **state)
 	json_append_text(&out, STR("a\"b\\c\n\x01\x7f\xc3\xb6\xff\0"));
 	assert_text(&out, "\"a\\\"b\\\\c\\n\\u0001\\u007f\xc3\xb6\xef\xbf\xbd\\u0000\"");
 	/* what a terminal obeys, or shows as something else */
-	json_append_text(&out, STR("\xc2\x9b\xe2\x80\xa8\xe2\x80\xae\xe2\x81\xa6\xe2\x81\xaa"));
-	assert_text(&out, "\"\\u009b\\u2028\\u202e\\u2066\xe2\x81\xaa\"");
-	mail_text_append(&out, STR("\xc2\x9b\xc3\xb6\x9b\xff\xe2\x80\xa8\xe2\x80\xae\n"),
+	json_append_text(&out, STR("\xc2\x9b\xe2\x80\xa8\xe2\x80\xae\xe2\x80\xac\xe2\x81\xa6\xe2"
+				   "\x81\xa9\xe2\x81\xaa"));
+	assert_text(&out, "\"\\u009b\\u2028\\u202e\\u202c\\u2066\\u2069\xe2\x81\xaa\"");
+	mail_text_append(&out,
+			 STR("\xc2\x9b\xc3\xb6\x9b\xff\xe2\x80\xa8\xe2\x80\xae\xe2\x80\xac\n"),
 			 MAIL_TEXT_8BIT);
-	assert_text(&out, "?\xc3\xb6?\xff?\?\?");
+	assert_text(&out, "?\xc3\xb6?\xff?\?\?\?");
 	mail_text_append_lines(&out, STR("a\xc2\x85\n\nb\r\n"));
 	assert_text(&out, "a?\n\nb?\n");
 	buffer_append_byte(&out, '{');

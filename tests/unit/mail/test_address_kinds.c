@@ -24,8 +24,8 @@ static const struct header_addresses_rules rules = {STR("host.test"), MAIL_ADDRE
 static const char *const pieces[] = {
 	OWN,
 	FOREIGN,
-	"<" OWN ">",
-	"<" FOREIGN ">",
+	"<ann@a.test>",
+	"<bob@b.test>",
 	"<ann@a.test",
 	"ann@a.test>",
 	"<@b.test:ann@a.test>",
