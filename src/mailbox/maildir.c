@@ -6,6 +6,7 @@
 #include "mailbox/quota.h"
 #include "os/clock.h"
 #include "os/file/file.h"
+#include "os/file/reason.h"
 #include "os/process/process.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -226,7 +227,7 @@ static void set_error(struct maildir_work *work)
 		mail_verdict_set(verdict, "4.3.1", "The disk of the mailbox is full");
 	else
 		mail_verdict_set(verdict, "4.3.0", "Cannot %s: %s", work->doing,
-				 strerror(-work->error));
+				 os_file_reason(work->error));
 }
 
 /* Whether the folder is to blame, for as long as nobody mends it. */

@@ -8,9 +8,6 @@
 
 #include "base/attributes.h"
 
-/* Why a file system may be read-only for a service alone. */
-#define OS_NOTIFY_READ_ONLY "a service may write only to ReadWritePaths of its unit"
-
 /* Sends TEXT ("READY=1", several lines) to $NOTIFY_SOCKET, without waiting. 0, also if that is not
  * set; or -errno. */
 MUST_CHECK int os_notify(const char *text);

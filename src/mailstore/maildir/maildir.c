@@ -2,6 +2,7 @@
 #include "mailstore/maildir.h"
 #include "base/panic.h"
 #include "mailstore/maildir/internal.h"
+#include "os/file/reason.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -158,7 +159,7 @@ static int find(struct mailstore *mailstore, const struct mailstore_place *place
 					  count_out);
 	if (result < 0)
 		mailstore_error_set(mailstore, "Cannot read %s: %s", buffer_data(&directory),
-				    strerror(-result));
+				    os_file_reason(result));
 	return result;
 }
 
@@ -173,7 +174,7 @@ static int fence(struct mailstore *mailstore, const struct mailstore_place *plac
 	result = mailstore_maildir_fence(buffer_data(&directory), place);
 	if (result < 0)
 		mailstore_error_set(mailstore, "Cannot clear %s/tmp: %s", buffer_data(&directory),
-				    strerror(-result));
+				    os_file_reason(result));
 	return result;
 }
 
@@ -189,7 +190,7 @@ static int remove_copy(struct mailstore *mailstore, const struct mailstore_place
 	result = mailstore_maildir_unlink(buffer_data(&directory), copy);
 	if (result < 0)
 		mailstore_error_set(mailstore, "Cannot remove %s from %s: %s", copy,
-				    buffer_data(&directory), strerror(-result));
+				    buffer_data(&directory), os_file_reason(result));
 	return result;
 }
 
@@ -228,7 +229,7 @@ static int survey_folder(struct mailstore *mailstore, struct str user, struct st
 					&(struct survey){each, context});
 	if (result < 0)
 		mailstore_error_set(mailstore, "Cannot read %s: %s", buffer_data(&directory),
-				    strerror(-result));
+				    os_file_reason(result));
 	return result;
 }
 
@@ -244,7 +245,7 @@ static int open_copy(struct mailstore *mailstore, struct str user, struct str fo
 	result = mailstore_maildir_open(buffer_data(&directory), copy, content_out);
 	if (result < 0)
 		mailstore_error_set(mailstore, "Cannot open %s in %s: %s", copy,
-				    buffer_data(&directory), strerror(-result));
+				    buffer_data(&directory), os_file_reason(result));
 	return result;
 }
 

@@ -6,6 +6,8 @@
 #include "os/process/process.h"
 #include "program/command/command.h"
 #include "program/machine_check/machine_check.h"
+#include "program/machine_check/unit.h"
+#include "program/serve/access.h"
 #include "program/talk/pid_file.h"
 #include <errno.h>
 #include <stdio.h>
@@ -225,6 +227,27 @@ static int check_running(const struct config *config, bool is_json)
 	return check_node(pid, &expected, is_json);
 }
 
+/* --- what its processes may open --- */
+
+/* Only root can ask as others; who serves as himself is asked as himself. */
+static int check_access(const struct config *config, struct str text, bool *is_json)
+{
+	struct machine_unit unit = {{0}};
+	int error = machine_unit_read(config->file, COMMAND_CONFIG_FILE, &unit);
+	int worst = -1;
+
+	if (error < 0 && error != -ENOENT && !*is_json)
+		fprintf(stderr,
+			"stagepost check: systemctl show " MACHINE_UNIT ": %s: what that unit "
+			"allows is not checked\n",
+			strerror(-error));
+	if (os_process_is_root() || *config->user == '\0')
+		worst = serve_check_access(config, text, error == 0 ? &unit : NULL, true, say,
+					   is_json);
+	machine_unit_clear(&unit);
+	return worst;
+}
+
 int command_check(const struct command *command, int argc, char **argv)
 {
 	struct check_options options = {{NULL}, false};
@@ -241,6 +264,8 @@ int command_check(const struct command *command, int argc, char **argv)
 	status = machine_check(config, buffer_view(&text), true, say, is_json) < (int)MACHINE_FAULT
 			 ? COMMAND_OK
 			 : COMMAND_FAILED;
+	if (check_access(config, buffer_view(&text), is_json) >= (int)MACHINE_FAULT)
+		status = COMMAND_FAILED;
 	if (options.running && check_running(config, *is_json) != COMMAND_OK)
 		status = COMMAND_FAILED;
 	if (status == COMMAND_OK && !options.running && !*is_json)

@@ -2,9 +2,11 @@
 /* Decides whether the node can start, has started, or never can; reports that to the log, and to
  * the service manager that started it. */
 #include "log/event.h"
+#include "os/file/reason.h"
 #include "os/notify.h"
 #include "os/stream/error.h"
 #include "program/machine_check/machine_check.h"
+#include "program/serve/access.h"
 #include "program/serve/internal.h"
 #include "program/start/status.h"
 #include <errno.h>
@@ -67,9 +69,7 @@ void serve_cannot(struct supervisor *supervisor, const char *field, const char *
 	buffer_append_format(failure, "user %s: %s %s: ", user.name, field, what);
 	if (reason != NULL)
 		buffer_append_format(failure, "%s: ", reason);
-	buffer_append_string(failure, strerror(-error));
-	if (error == -EROFS)
-		buffer_append_string(failure, " (" OS_NOTIFY_READ_ONLY ")");
+	buffer_append_string(failure, os_file_reason(error));
 	supervisor->exit_status = is_permanent(error) ? COMMAND_NEVER : COMMAND_FAILED;
 }
 
@@ -95,7 +95,10 @@ int serve_end(struct str failure, int status)
 
 bool serve_can_work(const struct config *config, struct str text, struct buffer *reason)
 {
-	return machine_check(config, text, false, log_finding, reason) < (int)MACHINE_FATAL;
+	if (machine_check(config, text, false, log_finding, reason) == (int)MACHINE_FATAL)
+		return false;
+	return serve_check_access(config, text, NULL, false, log_finding, reason) <
+	       (int)MACHINE_FATAL;
 }
 
 void serve_announce_ready(struct supervisor *supervisor)
