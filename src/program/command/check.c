@@ -255,17 +255,20 @@ int command_check(const struct command *command, int argc, char **argv)
 	struct buffer text CLEANUP(buffer_clear) = {0};
 	bool *is_json = &options.common.json;
 	int status;
+	int worst;
 
 	if (!command_parse_plain(command, argc, argv, &options.common, &status))
 		return status;
 	if (load(options.common.config_file, *is_json, &text, &config) < 0)
 		return COMMAND_FAILED;
 	/* the file is valid; does it fit this machine? */
-	status = machine_check(config, buffer_view(&text), true, say, is_json) < (int)MACHINE_FAULT
-			 ? COMMAND_OK
-			 : COMMAND_FAILED;
-	if (check_access(config, buffer_view(&text), is_json) >= (int)MACHINE_FAULT)
-		status = COMMAND_FAILED;
+	worst = machine_check(config, buffer_view(&text), true, say, is_json);
+	if (worst < (int)MACHINE_FATAL) { /* all its users exist */
+		int other = check_access(config, buffer_view(&text), is_json);
+
+		worst = other > worst ? other : worst;
+	}
+	status = worst < (int)MACHINE_FAULT ? COMMAND_OK : COMMAND_FAILED;
 	if (options.running && check_running(config, *is_json) != COMMAND_OK)
 		status = COMMAND_FAILED;
 	if (status == COMMAND_OK && !options.running && !*is_json)
