@@ -154,7 +154,7 @@ void serve_stop_next(struct supervisor *supervisor);
 /* Notifies the service manager that started the node (sd_notify(3)). */
 void serve_notify(const char *text);
 
-/* serve.c: leaves the configuration in force to commands (program/talk/good_config.h). */
+/* prepare.c: leaves the configuration in force to commands (program/talk/good_config.h). */
 void serve_keep_good_config(const struct supervisor *supervisor);
 
 /* prepare.c: each creates its directory if it is missing, and logs problems. */

@@ -3,6 +3,7 @@
 #include "log/event.h"
 #include "os/file/rights.h"
 #include "program/serve/internal.h"
+#include "program/talk/good_config.h"
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
@@ -59,6 +60,17 @@ int serve_prepare_run(struct supervisor *supervisor)
 	if (error < 0)
 		serve_cannot(supervisor, "directory", path, NULL, error);
 	return error;
+}
+
+void serve_keep_good_config(const struct supervisor *supervisor)
+{
+	int error = good_config_write(supervisor->config, supervisor->file);
+
+	if (error < 0)
+		log_event(EVENT_PROCESS_ERROR, log_string("run", supervisor->config->run),
+			  log_string("reason", "the last good configuration cannot be written; "
+					       "commands that find the file wrong will fail"),
+			  log_error(error));
 }
 
 /* Makes a directory private to USER. Follows a symbolic link, but not to a directory of another

@@ -11,7 +11,6 @@
 #include "program/start/log_settings.h"
 #include "program/start/program_directory.h"
 #include "program/start/status.h"
-#include "program/talk/good_config.h"
 #include "program/talk/pid_file.h"
 #include <errno.h>
 #include <limits.h>
@@ -71,17 +70,6 @@ static int begin_reload_record(struct supervisor *supervisor)
 		serve_cannot(supervisor, "run", supervisor->config->run,
 			     "what becomes of reloads cannot be written", error);
 	return error;
-}
-
-void serve_keep_good_config(const struct supervisor *supervisor)
-{
-	int error = good_config_write(supervisor->config, supervisor->file);
-
-	if (error < 0)
-		log_event(EVENT_PROCESS_ERROR, log_string("run", supervisor->config->run),
-			  log_string("reason", "the last good configuration cannot be written; "
-					       "commands that find the file wrong will fail"),
-			  log_error(error));
 }
 
 static int find_own_directory(struct supervisor *supervisor)
