@@ -71,6 +71,12 @@ def by_thunderbird(site):
         assert client.data(f"From: {ANN}\r\nTo: {BOB}\r\nSubject: hello\r\n\r\nbody\r\n")[0] == 250
 
 
+def debians_client():
+    """How Debian's own main.cf has Postfix speak TLS with servers, and keep sessions of it."""
+    with open("/usr/share/postfix/main.cf.tls", encoding="ascii") as file:
+        return "".join(line for line in file if line.startswith("smtp_"))
+
+
 class Satellite(MailSystem):
     """Debian's Postfix that sends all mail by a relay, as who it is there; MORE is for the end of main.cf."""
 
@@ -81,23 +87,25 @@ class Satellite(MailSystem):
         self._write("etc/main.cf", BASE_CF.format(
             directory=directory, daemons=POSTFIX_DAEMONS, hostname="satellite.test", domain="satellite.test",
             uid=owner.st_uid, gid=owner.st_gid) +
-            "smtp_tls_security_level = may\n"  # as Debian's own main.cf
-            f"relayhost = [127.0.0.1]:{port}\nsmtp_sasl_auth_enable = yes\n"
+            debians_client() + f"relayhost = [127.0.0.1]:{port}\nsmtp_sasl_auth_enable = yes\n"
             f"smtp_sasl_password_maps = texthash:{directory}/passwords\n" + more)
         self._write("etc/master.cf", MASTER_CF.format(port=self.port))
         self._write("passwords", f"[127.0.0.1]:{port} ann:{PASSWORD}\n")
         self._run("master", [os.path.join(POSTFIX_DAEMONS, "master"), "-c", os.path.join(directory, "etc"), "-d"])
 
     def send(self):
+        """Until it has tried."""
+        before = self.log().count("status=")
         with smtplib.SMTP("127.0.0.1", self.port, timeout=PATIENCE) as client:
             client.sendmail(ANN, [BOB], f"From: {ANN}\r\nTo: {BOB}\r\nSubject: hello\r\n\r\nbody\r\n")
+        wait_until(lambda: self.log().count("status=") > before, "it has tried")
 
 
-def by_postfix(site, more=""):
+def by_postfix(site, more="", messages=1):
     with tempfile.TemporaryDirectory(prefix="satellite-") as directory, \
             Satellite(directory, site.port, more) as satellite:
-        satellite.send()
-        wait_until(lambda: "status=" in satellite.log(), "it has tried")
+        for _ in range(messages):
+            satellite.send()
         return satellite.log()
 
 
@@ -150,6 +158,18 @@ def test_with_each_kind_of_key(site, client, method):
         client(site)
     assert site.mx.log.wait("message_accepted")["user"] == "ann"
     assert b"Subject: hello\n" in site.mx.maildir(BOB).wait()[0]
+    assert not site.mx.log.find("auth_failed")
+
+
+@pytest.mark.skipif(not is_root(), reason="Postfix starts only as root")
+def test_postfix_takes_up_its_session_of_tls(site):
+    """As Debian's does: a login is no part of that, and is done again."""
+    run(site.mx, "directory", "passwd", "ann", stdin=PASSWORD + "\n")
+    log = by_postfix(site, "smtp_tls_loglevel = 2\n", messages=2)
+    assert log.count("status=sent") == 2
+    assert "Reusing old session" in log, log
+    assert len(site.mx.maildir(BOB).wait(2)) == 2
+    assert [event["user"] for event in site.mx.log.find("message_accepted")] == ["ann", "ann"]
     assert not site.mx.log.find("auth_failed")
 
 
