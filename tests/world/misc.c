@@ -7,7 +7,9 @@
 #include "os/inspect/sockets.h"
 #include "os/load.h"
 #include "os/notify.h"
+#include "os/process/access.h"
 #include "os/process/capability.h"
+#include "os/process/output.h"
 #include "os/random.h"
 #include "os/sandbox/sandbox.h"
 #include "os/socket/interface.h"
@@ -80,6 +82,12 @@ int os_stream_rewind(int descriptor)
 	return -ESPIPE;
 }
 
+int os_stream_set_blocking(int descriptor)
+{
+	(void)descriptor;
+	return 0;
+}
+
 int os_stream_temporary(void)
 {
 	return -ENOSPC;
@@ -90,6 +98,12 @@ int os_stream_temporary(void)
 int os_notify(const char *text)
 {
 	(void)text;
+	return 0;
+}
+
+int os_notify_barrier(int wait_ms)
+{
+	(void)wait_ms;
 	return 0;
 }
 
@@ -202,6 +216,41 @@ int os_terminal_ask_secret(const char *prompt, size_t max, struct buffer *out)
 	(void)max;
 	(void)out;
 	return -ENOTTY;
+}
+
+bool os_terminal_is(int descriptor)
+{
+	(void)descriptor;
+	return false;
+}
+
+int os_process_output(const char *const *arguments, size_t max, struct buffer *out)
+{
+	(void)arguments;
+	(void)max;
+	(void)out;
+	return -ENOENT;
+}
+
+/* All are one user here, who may do everything. */
+int os_access_as(const struct os_process_user *user, struct os_access *asked, size_t count)
+{
+	(void)user;
+	(void)asked;
+	(void)count;
+	return -EPERM;
+}
+
+void os_access_describe(const char *path, size_t length, struct buffer *out)
+{
+	(void)path;
+	(void)length;
+	(void)out;
+}
+
+void os_access_name_user(uid_t uid, struct buffer *out)
+{
+	buffer_append_number(out, uid);
 }
 
 /* --- looking into others --- */

@@ -392,6 +392,12 @@ int os_process_own_directory(char *path)
 	return 0;
 }
 
+int os_process_directory(char *path)
+{
+	snprintf(path, OS_PROCESS_PATH_SIZE, "/");
+	return 0;
+}
+
 void os_boot(char text_out[OS_BOOT_SIZE])
 {
 	snprintf(text_out, OS_BOOT_SIZE, "%016llx",
