@@ -10,8 +10,27 @@ static bool take_byte(struct str *text, char byte)
 	return true;
 }
 
-/* After a backslash. \\uNNNN is only written for control characters. */
-static bool take_escape(struct str *text, char *byte_out)
+/* CODE as UTF-8, and how many bytes that is. */
+static size_t put_character(unsigned code, char *out)
+{
+	if (code < 0x80) {
+		out[0] = (char)code;
+		return 1;
+	}
+	if (code < 0x800) {
+		out[0] = (char)(0xc0 | code >> 6);
+		out[1] = (char)(0x80 | (code & 0x3f));
+		return 2;
+	}
+	out[0] = (char)(0xe0 | code >> 12);
+	out[1] = (char)(0x80 | (code >> 6 & 0x3f));
+	out[2] = (char)(0x80 | (code & 0x3f));
+	return 3;
+}
+
+/* After a backslash. \\uNNNN is written for what a terminal obeys, or shows as something else; no
+ * such character needs two of them. */
+static bool take_escape(struct str *text, char *out, size_t *length)
 {
 	char byte;
 	uint64_t code;
@@ -20,13 +39,15 @@ static bool take_escape(struct str *text, char *byte_out)
 		return false;
 	byte = text->data[0];
 	*text = str_skip(*text, 1);
-	*byte_out = byte == 'n' ? '\n' : byte;
-	if (byte != 'u')
+	if (byte != 'u') {
+		out[(*length)++] = byte == 'n' ? '\n' : byte;
 		return true;
-	if (text->length < 4 || !str_to_u64_hex(str_slice(text->data, 4), &code) || code > 0x7f)
+	}
+	if (text->length < 4 || !str_to_u64_hex(str_slice(text->data, 4), &code) ||
+	    (code >= 0xd800 && code <= 0xdfff))
 		return false;
 	*text = str_skip(*text, 4);
-	*byte_out = (char)code;
+	*length += put_character((unsigned)code, out + *length);
 	return true;
 }
 
@@ -45,9 +66,10 @@ static bool take_text(struct arena *arena, struct str *text, struct str *value_o
 			*value_out = str_slice(value, length);
 			return true;
 		}
-		if (byte == '\\' && !take_escape(text, &byte))
+		if (byte != '\\')
+			value[length++] = byte;
+		else if (!take_escape(text, value, &length))
 			return false;
-		value[length++] = byte;
 	}
 	return false;
 }
