@@ -202,10 +202,12 @@ static int read_content(struct manager *manager, struct message *message, struct
 	enum mail_stage stage = (enum mail_stage)message->facts.stage;
 	const enum mail_stage *place = message_facts_are_s4(message->facts) ? &stage : NULL;
 	uint64_t size = message->control->envelope->size;
+	bool is_by_value =
+		size <= QUEUE_BY_VALUE_MAX; /* it passes here: it is compared each time */
 	uint32_t checksum = 0;
 	int error = 0;
 
-	if (size <= QUEUE_BY_VALUE_MAX) {
+	if (is_by_value) {
 		error = queue_update_read_data(manager->store, place, message->id.number, size,
 					       content);
 		if (error == 0)
@@ -217,7 +219,8 @@ static int read_content(struct manager *manager, struct message *message, struct
 		if (!message->is_sound)
 			error = queue_update_checksum_data(*file_out, size, &checksum);
 	}
-	if (error == 0 && !message->is_sound && !queue_control_has_data(message->control, checksum))
+	if (error == 0 && (is_by_value || !message->is_sound) &&
+	    !queue_control_has_data(message->control, checksum))
 		error = -EBADMSG;
 	message->is_sound = error == 0;
 	return error;

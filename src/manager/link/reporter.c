@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "manager/link/reporter.h"
+#include "base/checksum.h"
 #include "base/panic.h"
 #include "bounce/report.h"
 #include "log/event.h"
@@ -70,10 +71,18 @@ static int read_original(const struct reporter *reporter, const struct report_su
 	bool is_sound = subject->is_sound || !subject->control->has_checksum;
 	int error = is_sound ? 0 : check_original(reporter, subject, place);
 
-	return error == 0 ? queue_update_read_beginning(
-				    reporter->store, place, subject->id.number,
-				    notice_original_max(subject->control, reporter->config), out)
-			  : error;
+	if (error == 0)
+		error = queue_update_read_beginning(
+			reporter->store, place, subject->id.number,
+			notice_original_max(subject->control, reporter->config), out);
+	/* what is read whole is compared, also if it was sound before */
+	if (error == 0 && out->length == subject->control->envelope->size &&
+	    !queue_control_has_data(subject->control,
+				    checksum_extend(0, buffer_data(out), out->length))) {
+		buffer_reset(out);
+		error = -EBADMSG;
+	}
+	return error;
 }
 
 static int write_text(const struct reporter *reporter, const struct report_subject *subject,
