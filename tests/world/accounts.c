@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "accounts.h"
+#include "damages.h"
 #include "judge.h"
 #include "recorded.h"
 #include "replies.h"
@@ -348,6 +349,7 @@ static void hear(struct machine *machine, const char *line)
 
 	if (!field(line, "event", event, sizeof event))
 		return;
+	damages_hear(machine, event, line);
 	if (strcmp(event, "log_lost") == 0 || strcmp(event, "log_withheld") == 0)
 		accounts_hurt(machine);
 	else if (is_of_message(event) && field(line, "id", id, sizeof id))

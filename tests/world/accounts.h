@@ -129,11 +129,16 @@ void accounts_hurt(const struct machine *machine);
 /* Mail may be late: a stop, a start, a reload, a thaw, a clock that jumps; and a hurt. */
 void accounts_moved(const struct machine *machine);
 void accounts_hold(const struct machine *machine, bool is_held);
+/* The disk has changed something of the message NUMBER (damages.h), for which nobody waits. */
+void accounts_damaged(const struct machine *machine, uint64_t number);
 bool books_are_hurt_between(const struct books *books, int64_t from_us, int64_t until_us);
 
 /* --- closing.c --- */
 
-/* Objects to WHAT the log says of ACCOUNT, unless its machine was hurt meanwhile. */
+/* Whether the disk has changed something of its message. */
+bool account_is_damaged(const struct account *account);
+/* Objects to WHAT the log says of ACCOUNT, unless its machine was hurt meanwhile, or its message is
+ * damaged. */
 void account_object(const struct account *account, const char *what);
 /* ACCOUNT is done: which of its deliveries must be on the disk. */
 void account_settle(const struct account *account);

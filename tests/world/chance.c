@@ -13,13 +13,18 @@ void chance_begin(uint64_t seed)
 	chance.fingerprint = 0xcbf29ce484222325;
 }
 
-uint64_t kernel_random(void)
+uint64_t kernel_random_of(uint64_t *stream)
 {
-	uint64_t x = chance.next += 0x9e3779b97f4a7c15;
+	uint64_t x = *stream += 0x9e3779b97f4a7c15;
 
 	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
 	x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
 	return x ^ (x >> 31);
+}
+
+uint64_t kernel_random(void)
+{
+	return kernel_random_of(&chance.next);
 }
 
 uint64_t kernel_below(uint64_t bound)

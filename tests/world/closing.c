@@ -28,7 +28,7 @@ static bool is_hurt(const struct account *account)
 
 void account_object(const struct account *account, const char *what)
 {
-	if (!is_hurt(account))
+	if (!is_hurt(account) && !account_is_damaged(account))
 		judge_object(JUDGE_LOG, "%s: message %s %s", account->books->machine->name,
 			     account->id, what);
 }
@@ -80,10 +80,12 @@ static int64_t end_of_excuse(const struct account *account, const struct account
 	return (gone_us > account->done_us ? gone_us : account->done_us) + SLACK_US;
 }
 
-/* Whether reports go there: from the list whose owner he is, too. */
+/* Whether reports go there: from the list whose owner he is, too, and of reports that are damaged.
+ */
 static bool is_told(const char *address)
 {
-	return strcmp(address, CLIENT_SENDER) == 0 || lists_own(address);
+	return strcmp(address, CLIENT_SENDER) == 0 || lists_own(address) ||
+	       mail_is_postmaster(address);
 }
 
 /* What comes to the sender may be a report, or a copy as of a member of a list. */

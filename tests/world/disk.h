@@ -95,6 +95,12 @@ bool disk_is_durable(struct disk *disk, const char *path);
 /* Changes that a power cut may still take back: names, cuts and write-outs. */
 size_t disk_undecided(const struct disk *disk);
 
+/* The disk rots: the file at PATH has TEXT, seen and durable, and its times say nothing of that.
+ * -EBUSY: it is on its way to the disk, which has nothing of it yet that could rot. */
+MUST_CHECK int disk_rot(struct disk *disk, const char *path, const char *text, size_t size);
+/* The same of a name, which is gone for good. */
+MUST_CHECK int disk_rot_name(struct disk *disk, const char *path);
+
 /* FROM: the directory that PATH begins at; NULL: the root, as for a path that begins with '/'.
  * FLAGS: enum os_file_flags. A named pipe opens at once: its bytes are the kernel's. */
 MUST_CHECK int disk_open(struct disk *disk, struct disk_file *from, const char *path,

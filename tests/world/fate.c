@@ -5,6 +5,7 @@
 #include "files.h"
 #include "mail.h"
 #include "node.h"
+#include "rot.h"
 #include "settings.h"
 #include "trouble.h"
 #include "waits.h"
@@ -304,8 +305,11 @@ static void plan_birth(struct fate *fate)
 		hold_manager_back(fate);
 }
 
-static void start(struct fate *fate)
+static void start_now(void *context)
 {
+	struct fate *fate = context;
+
+	fate->is_repairing = false;
 	world_log("fate", "starts %s", fate->node->name);
 	waits_started(fate->node);
 	node_start(fate->node);
@@ -313,6 +317,13 @@ static void start(struct fate *fate)
 	if (kernel_now_us() < fate->calm_from_us && fate->rarity == FATE_OFTEN &&
 	    kernel_one_in(RECOVERIES))
 		kernel_at(kernel_now_us() + (int64_t)kernel_below((uint64_t)AFTER), cut_now, fate);
+}
+
+static void start(struct fate *fate)
+{
+	fate->is_repairing = rot_repairs(fate->node, start_now, fate);
+	if (!fate->is_repairing)
+		start_now(fate);
 }
 
 /* Faults come alone, and in storms. */
@@ -332,7 +343,8 @@ static void mind(void *context)
 	struct fate *fate = context;
 
 	if (node_supervisor(fate->node) == NULL) {
-		start(fate);
+		if (!fate->is_repairing)
+			start(fate);
 	} else if (kernel_now_us() < fate->calm_from_us &&
 		   kernel_one_in(is_storm(fate) ? FATE_OFTEN : fate->rarity)) {
 		choose_moment(fate);

@@ -37,6 +37,7 @@ struct fate {
 	int64_t strike_from_us;  /* since when it waits */
 	int64_t strike_until_us; /* it comes then at the latest */
 	size_t strike_undecided; /* what was not durable before */
+	bool is_repairing;       /* before a start (rot.h) */
 };
 
 /* Starts the node, and goes on with it. */

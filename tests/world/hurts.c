@@ -2,6 +2,8 @@
 /* What delays the mail of a machine, and when it was hurt (accounts.h). */
 #include "accounts.h"
 #include "base/panic.h"
+#include "damages.h"
+#include "turns.h"
 
 void accounts_moved(const struct machine *machine)
 {
@@ -49,6 +51,19 @@ void accounts_hold(const struct machine *machine, bool is_held)
 	accounts_moved(machine);
 	if (books != NULL)
 		books->is_held = is_held;
+}
+
+void accounts_damaged(const struct machine *machine, uint64_t number)
+{
+	const struct books *books = accounts_of(machine);
+
+	if (books != NULL)
+		turns_forget(account_of_number(books, number));
+}
+
+bool account_is_damaged(const struct account *account)
+{
+	return damages_of_id(account->books->machine, account->id) != NULL;
 }
 
 bool books_are_hurt_between(const struct books *books, int64_t from_us, int64_t until_us)

@@ -17,6 +17,7 @@ enum judge {
 	JUDGE_COMMANDS, /* listings.h */
 	JUDGE_REPLIES,  /* replies.h */
 	JUDGE_RECORD,   /* recorded.h */
+	JUDGE_DAMAGE,   /* damages.h */
 	JUDGE_COUNT
 };
 

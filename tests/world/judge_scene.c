@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "judge_scene.h"
 #include "accounts.h"
+#include "damages.h"
 #include "files.h"
 #include "judge.h"
 #include "mail.h"
@@ -35,6 +36,7 @@ int scene_end(void **state)
 	(void)state;
 	states_end();
 	accounts_end();
+	damages_end();
 	ledger_end();
 	world_end();
 	return 0;

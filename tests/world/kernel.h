@@ -121,6 +121,9 @@ void world_log_text(const char *who, const char *text, size_t length);
 
 int64_t kernel_now_us(void);
 uint64_t kernel_random(void);
+/* The next number of *STREAM, any number at first: of what is decided without a change of what the
+ * seed decides besides. */
+uint64_t kernel_random_of(uint64_t *stream);
 /* 0 to BOUND - 1. */
 uint64_t kernel_below(uint64_t bound);
 /* Once in N. */

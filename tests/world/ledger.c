@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "changes.h"
+#include "damages.h"
 #include "ledger_internal.h"
 #include "letter.h"
 #include "lists.h"
@@ -235,17 +236,40 @@ void ledger_take_back(uint64_t number, const char *place)
 
 /* --- the sums --- */
 
+static bool is_lost(uint64_t number, const struct copy *copy)
+{
+	return ledger.entries[number].is_promised && copy->count == 0 &&
+	       !damages_excuse_loss(number);
+}
+
+static uint64_t count_lost(uint64_t number)
+{
+	const struct entry *entry = &ledger.entries[number];
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < entry->copy_count; i++)
+		count += is_lost(number, &entry->copies[i]);
+	return count;
+}
+
 bool ledger_is_done(void)
 {
-	return ledger.done == ledger.promised;
+	uint64_t lost = 0;
+
+	if (ledger.done == ledger.promised || !damages_are_there())
+		return ledger.done == ledger.promised;
+	for (uint64_t i = 0; i < ledger.count && lost == 0; i++)
+		lost = count_lost(i);
+	return lost == 0;
 }
 
 /* Whether COPY may come twice. */
-static bool is_excused(const struct entry *entry, const struct copy *copy)
+static bool is_excused(uint64_t number, const struct copy *copy)
 {
-	if (ledger_is_filed_once(copy))
-		return false;
-	return copy->is_excused || (copy->is_member && entry->is_repeated);
+	if (ledger_is_filed_once(copy)) /* a report counts as a copy */
+		return copy->count == 2 && copy->is_reported && damages_excuse_report(number);
+	return copy->is_excused || (copy->is_member && ledger.entries[number].is_repeated) ||
+	       damages_have(number, DAMAGE_RECORDS | DAMAGE_NAME);
 }
 
 static uint64_t too_many(const struct copy *copy)
@@ -265,23 +289,24 @@ void ledger_sum(struct ledger_sums *out)
 			const struct copy *copy = &entry->copies[k];
 
 			out->delivered += copy->count > 0;
-			out->lost += entry->is_promised && copy->count == 0;
 			out->twice += too_many(copy);
-			out->unexcused += is_excused(entry, copy) ? 0 : too_many(copy);
-			out->changed += ledger_is_denied(copy);
+			out->unexcused += is_excused(i, copy) ? 0 : too_many(copy);
+			out->changed += ledger_is_denied(copy) && !damages_excuse_report(i);
 		}
+		out->lost += count_lost(i);
 	}
 }
 
 static void tell(uint64_t number, const struct entry *entry, const struct copy *copy,
 		 unsigned *told)
 {
-	const char *what = entry->is_promised && copy->count == 0 ? "was lost"
-			   : entry->is_changed                    ? "was changed"
-			   : copy->count > 1 && !is_excused(entry, copy)
+	const char *what = is_lost(number, copy) ? "was lost"
+			   : entry->is_changed   ? "was changed"
+			   : copy->count > 1 && !is_excused(number, copy)
 				   ? "came twice without an excuse"
-			   : ledger_is_denied(copy) ? "was filed, and reported as failed"
-						    : NULL;
+			   : ledger_is_denied(copy) && !damages_excuse_report(number)
+				   ? "was filed, and reported as failed"
+				   : NULL;
 
 	if (what != NULL && (*told)++ < TOLD_MAX)
 		world_log("ledger", "message %llu for %s %s", (unsigned long long)number,

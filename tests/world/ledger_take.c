@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* The ledger: what comes to a place, and what is right there (mail.h). */
+#include "damages.h"
 #include "ledger_internal.h"
 #include "letter.h"
 #include "lists.h"
@@ -72,10 +73,17 @@ static bool may_be_told(struct entry *entry, const struct copy *copy, const char
 			       : strcmp(place, CLIENT_SENDER) == 0;
 }
 
+/* A report that is damaged is reported to the postmaster, and nobody else hears more of it. */
+static bool is_of_damaged_report(uint64_t number, const char *place)
+{
+	return mail_is_postmaster(place) && damages_excuse_report(number);
+}
+
 /* A report carries all of the message, or a part of it. Whom it names must be those who get
  * nothing. */
-static bool take_report(struct entry *entry, const char *place, const char *text)
+static bool take_report(struct entry *entry, uint64_t number, const char *place, const char *text)
 {
+	const bool is_damaged = damages_excuse_report(number);
 	bool is_right = true;
 
 	for (const char *at = text; (at = strstr(at, REPORTED)) != NULL;) {
@@ -84,7 +92,7 @@ static bool take_report(struct entry *entry, const char *place, const char *text
 		at += strlen(REPORTED);
 		copy = reported_copy(entry, at);
 		is_right = is_right && copy != NULL && may_be_told(entry, copy, place) &&
-			   (is_refused(entry, copy) || is_expired(entry, at));
+			   (is_damaged || is_refused(entry, copy) || is_expired(entry, at));
 		if (copy == NULL)
 			continue;
 		copy->is_reported = true;
@@ -109,16 +117,29 @@ static bool take_text(struct entry *entry, uint64_t number, const char *place, c
 	return is_right;
 }
 
+/* What is quoted of a damaged message may say anything, or nothing. */
+static uint64_t number_of(const char *text)
+{
+	const uint64_t reported = damages_reported(text, false);
+	const uint64_t said = letter_number(text);
+
+	if (reported != UINT64_MAX)
+		return reported;
+	return said != UINT64_MAX ? said : damages_reported(text, true);
+}
+
 uint64_t ledger_deliver(const char *place, const char *text, size_t size)
 {
 	char *copy = letter_without_returns(text, size);
-	const uint64_t number = letter_number(copy);
+	const uint64_t number = number_of(copy);
 	struct entry *entry = ledger_entry(number);
 
 	world_log("ledger", "message %lld at %s", (long long)number, place);
 	if (entry->copy_count == 0)
 		ledger_is_strange();
-	else if (strstr(copy, REPORTED) != NULL ? !take_report(entry, place, copy)
+	else if (strstr(copy, REPORTED) != NULL && is_of_damaged_report(number, place))
+		damages_part(number);
+	else if (strstr(copy, REPORTED) != NULL ? !take_report(entry, number, place, copy)
 						: !take_text(entry, number, place, copy))
 		entry->is_changed = true;
 	entry->is_changed |= entry->is_cut;

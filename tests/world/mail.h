@@ -10,6 +10,7 @@
 
 #include "kernel.h"
 #include "login.h"
+#include <string.h>
 
 /* --- the ledger --- */
 
@@ -78,11 +79,16 @@ size_t ledger_text(uint64_t number, char **text_out);
 /* --- inhabitants --- */
 
 #define CLIENT_SENDER "world@client.example" /* of all messages; reports go there */
-#define MAIL_ONCE     "once."   /* so begin domains whose mail is filed once, whatever happens */
-#define HOP_REFUSED   "refused" /* so begin users whom the next hop never has */
-#define HOP_LATER     "later"   /* for these it has time now and then only */
-#define HOP_NEVER     "never"   /* the same, and then it refuses them */
-#define HOP_LATEST    "latest"  /* and for these when it is good for ever, or after two days */
+/* Who is told of reports that are damaged. */
+static inline bool mail_is_postmaster(const char *address)
+{
+	return strncmp(address, "postmaster@", strlen("postmaster@")) == 0;
+}
+#define MAIL_ONCE   "once."   /* so begin domains whose mail is filed once, whatever happens */
+#define HOP_REFUSED "refused" /* so begin users whom the next hop never has */
+#define HOP_LATER   "later"   /* for these it has time now and then only */
+#define HOP_NEVER   "never"   /* the same, and then it refuses them */
+#define HOP_LATEST  "latest"  /* and for these when it is good for ever, or after two days */
 
 /* A client that gives COUNT messages to ADDRESS, port 25, some of them on one connection, each
  * again until it is promised, with pauses of PAUSE_US in the mean. */

@@ -5,12 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { ROTS = 64 };
+
 static void usage(void)
 {
 	fprintf(stderr, "usage: world SEED [--hours=N] [--messages=N] [--nodes=N] [--strikes=N] "
 			"[--until=TEXT] [--log=FILE] [--burst=N] [--places=N] [--calm] [--idle] "
 			"[--whole] [--providers|--no-providers] "
-			"[--once|--no-once]\n");
+			"[--once|--no-once] [--rots=N]\n");
 	exit(2);
 }
 
@@ -38,6 +40,8 @@ static void take_option(struct world_options *options, int option)
 		options->has_providers = option == 'r';
 	else if (option == 'o' || option == 'O')
 		options->files_once = option == 'o';
+	else if (option == 't')
+		options->rots = strtoull(optarg, NULL, 10);
 	else if (option == 'u')
 		options->until = optarg;
 	else if (option == 'l')
@@ -63,17 +67,20 @@ struct world_options world_options_read(int argc, char **argv, size_t nodes_max)
 					      {"no-providers", no_argument, NULL, 'R'},
 					      {"once", no_argument, NULL, 'o'},
 					      {"no-once", no_argument, NULL, 'O'},
+					      {"rots", required_argument, NULL, 't'},
 					      {"whole", no_argument, NULL, 'w'},
 					      {"log", required_argument, NULL, 'l'},
 					      {0}};
 	struct world_options options = {.hours = 24, .messages = 500, .strikes = UINT64_MAX};
 	bool is_said = false;      /* who the next hop is */
 	bool is_said_once = false; /* whether mail is filed once */
+	bool is_said_rots = false; /* how much disks rot */
 	int option;
 
 	while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
 		is_said |= option == 'r' || option == 'R';
 		is_said_once |= option == 'o' || option == 'O';
+		is_said_rots |= option == 't';
 		take_option(&options, option);
 	}
 	if (optind + 1 != argc || options.nodes > nodes_max)
@@ -83,5 +90,7 @@ struct world_options world_options_read(int argc, char **argv, size_t nodes_max)
 		options.has_providers = options.seed % 2 == 0;
 	if (!is_said_once)
 		options.files_once = options.seed % 4 < 2;
+	if (!is_said_rots && options.seed % 8 == 5 && !options.is_calm)
+		options.rots = ROTS;
 	return options;
 }

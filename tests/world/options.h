@@ -16,6 +16,7 @@ struct world_options {
 	uint64_t places; /* 0: as many as a node has by itself */
 	size_t nodes;    /* 0: the seed decides */
 	uint64_t strikes;
+	uint64_t rots; /* unless that is said, some with one seed in eight that has faults */
 	const char *until;
 	FILE *log;
 	bool is_calm;

@@ -12,5 +12,10 @@ bool queue_file_find(struct machine *machine, uint64_t number, char *path, size_
 /* Which message of the ledger it is: what it says in its header, or in that of the message which it
  * reports. UINT64_MAX: that is not known. */
 uint64_t queue_file_message(struct machine *machine, uint64_t number);
+/* Whether the disk has changed something of the message that NUMBER is now. */
+bool queue_file_is_damaged(const struct machine *machine, uint64_t number);
+/* The same, or of one that had NUMBER and lost a name: what it has left stays until the next start.
+ */
+bool queue_file_is_torn(const struct machine *machine, uint64_t number);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "states.h"
+#include "damages.h"
 #include "files.h"
 #include "judge.h"
 #include "mail.h"
@@ -13,9 +14,10 @@
 /* The message of a number, and the folder of that inode, if it is one. */
 struct state {
 	uint8_t names[PLACES];
-	bool is_torn;    /* in no state, since the power was cut */
-	int64_t gone_us; /* when its data file went, the last time */
-	char *path;      /* of the folder, and of those above the queue */
+	bool is_torn;     /* in no state, since the power was cut */
+	int64_t gone_us;  /* when its data file went, the last time */
+	int64_t begun_us; /* when it came */
+	char *path;       /* of the folder, and of those above the queue */
 	enum queue_place place;
 	unsigned part;
 };
@@ -113,6 +115,8 @@ static void name_in(struct states *states, const struct state *folder, const cha
 			states->list[number].gone_us = kernel_now_us();
 		touch(states, place == PID ? before : number);
 	}
+	if (inode != 0 && (place == TODO || place == MESS) && !has_data(states, number))
+		state_of(states, number)->begun_us = kernel_now_us();
 	if (inode != 0) {
 		state_of(states, place == PID ? inode : number)->names[place]++;
 		touch(states, place == PID ? inode : number);
@@ -163,9 +167,12 @@ static bool is_in_table(const struct state *state)
 	return has_only(state, 1u << PID) || has_only(state, 1u << MESS);
 }
 
-/* Names of a control file that a crash or a full disk has left: only the cleaner cares. */
+/* Names of a control file that a crash or a full disk has left: only the cleaner cares. Or of a
+ * message in the making that stands for a damaged one, without data. */
 static bool is_litter(const struct state *state)
 {
+	if (damages_are_there() && has_only(state, 1u << MESS | 1u << INTD | 1u << BOUNCE))
+		return true;
 	return ledger_is_disturbed() && state->names[PID] <= 1 &&
 	       has_only(state, 1u << PID | 1u << INTD | 1u << LOCAL | 1u << REMOTE);
 }
@@ -188,10 +195,13 @@ static void object(const struct states *states, uint64_t number, const char *whe
 static void check_whole(const struct states *states)
 {
 	enum { LINE = 25 };
+	const char *name = strrchr(states->queued, '/') + 1;
 	char line[LINE];
 	size_t size = files_end_of(states->machine, states->queued, line, LINE);
 
 	if (size == LINE && memcmp(line, "at: ", 4) == 0 && line[LINE - 1] == '\n')
+		return;
+	if (queue_file_is_damaged(states->machine, strtoull(name, NULL, 10)))
 		return;
 	judge_object(JUDGE_STATES, "%s: %s is not complete", states->machine->name, states->queued);
 }
@@ -205,7 +215,8 @@ static void settled(void *context)
 
 		if (is_in_table(state))
 			state->is_torn = false;
-		else if (!state->is_torn && !is_litter(state))
+		else if (!state->is_torn && !is_litter(state) &&
+			 !queue_file_is_torn(states->machine, states->touched[i]))
 			object(states, states->touched[i], "");
 	}
 	states->touched_count = 0;
@@ -277,12 +288,15 @@ static void cut(void *context)
 	states->queued[0] = '\0';
 	for (uint64_t i = 0; i < states->count; i++)
 		states->list[i].is_torn = !is_in_table(&states->list[i]);
-	for (uint64_t i = 0; i < states->count; i++)
-		if (states->list[i].names[MESS] > 0 && states->list[i].names[INFO] > 0)
-			states_check_failures(states->machine, i);
 	have_room(states, before.count); /* no more: the power fails often in a year */
-	for (uint64_t i = 0; i < before.count; i++)
+	for (uint64_t i = 0; i < before.count; i++) {
 		states->list[i].gone_us = before.list[i].gone_us;
+		states->list[i].begun_us = before.list[i].begun_us;
+	}
+	for (uint64_t i = 0; i < states->count; i++)
+		if (states->list[i].names[MESS] > 0 && states->list[i].names[INFO] > 0 &&
+		    !queue_file_is_damaged(states->machine, i))
+			states_check_failures(states->machine, i);
 	for (uint64_t i = 0; i < before.count; i++)
 		excuse(states, &before, i);
 	forget(&before);
@@ -311,6 +325,14 @@ static struct states *states_of(const struct machine *machine)
 	return states;
 }
 
+void states_damaged(const struct machine *machine, uint64_t number)
+{
+	struct states *states = states_of(machine);
+
+	if (states != NULL)
+		state_of(states, number)->is_torn = true;
+}
+
 uint64_t states_message(struct machine *machine, uint64_t number)
 {
 	struct states *states = states_of(machine);
@@ -330,6 +352,13 @@ int64_t states_gone_us(const struct machine *machine, uint64_t number)
 	const struct states *states = states_of(machine);
 
 	return states != NULL && number < states->count ? states->list[number].gone_us : 0;
+}
+
+int64_t states_begun_us(const struct machine *machine, uint64_t number)
+{
+	const struct states *states = states_of(machine);
+
+	return states != NULL && number < states->count ? states->list[number].begun_us : 0;
 }
 
 /* --- promises --- */

@@ -35,12 +35,17 @@ void states_promised(uint32_t address, const char *id, uint64_t number);
 /* failures.c: after a power cut, what the control file of NUMBER calls failed is in bounce/, if
  * others of its deliveries are open. */
 void states_check_failures(struct machine *machine, uint64_t number);
+/* The disk has changed something of NUMBER (damages.h): it is watched again from when it is in a
+ * state. */
+void states_damaged(const struct machine *machine, uint64_t number);
 /* Which message of the ledger NUMBER is in the queue of MACHINE; UINT64_MAX: that is not known. */
 uint64_t states_message(struct machine *machine, uint64_t number);
 /* Whether message NUMBER has a data file in the queue of MACHINE. */
 bool states_have(const struct machine *machine, uint64_t number);
 /* When it went, the last time; 0: never. */
 int64_t states_gone_us(const struct machine *machine, uint64_t number);
+/* When the message that NUMBER is, or was, the last time got it, but for what a power cut does. */
+int64_t states_begun_us(const struct machine *machine, uint64_t number);
 /* Nothing is left to be done, and the nodes were started since the last fault: all that is left is
  * in a state. */
 void states_look_at_end(void);

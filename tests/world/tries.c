@@ -94,8 +94,9 @@ static bool is_excused(const struct account *account, const struct wait_try *try
 	const struct waits *waits = books->waits;
 	const int64_t from_us = try->tried_us - SLACK_US;
 
-	return waits->is_ordering || waits->ordered_us >= from_us || waits->cut_us >= from_us ||
-	       waits->clock_us >= from_us || books->machine->disk_fails_until_us >= from_us ||
+	return account_is_damaged(account) || waits->is_ordering || waits->ordered_us >= from_us ||
+	       waits->cut_us >= from_us || waits->clock_us >= from_us ||
+	       books->machine->disk_fails_until_us >= from_us ||
 	       books_are_hurt_between(books, from_us, try->tried_us + ACCOUNT_RECORD_US) ||
 	       has_trigger(account, from_us);
 }

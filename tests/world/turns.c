@@ -107,6 +107,8 @@ static void pause_retries(struct account *account)
 /* Once a message has no job it looks for what is due. */
 static void resume_retries(struct account *account, int64_t from_us)
 {
+	if (account_is_damaged(account))
+		return;
 	for (struct turn *turn = account->turns; turn != NULL; turn = turn->next)
 		if (turn->due_us > 0)
 			heap_put(&turn->place->retries, &turn->wait,
@@ -135,7 +137,8 @@ void turns_deferred(struct account *account, const char *to, int64_t due_us)
 /* When it is mapped again what has been deferred may not be due. */
 void turns_mapped(struct account *account, struct str name)
 {
-	const bool is_new = account->due_us == 0 && account->delivery_count == 0;
+	const bool is_new = account->due_us == 0 && account->delivery_count == 0 &&
+			    !account_is_damaged(account);
 	struct turns_place *place = is_new ? place_of(account->books->turns, name) : NULL;
 	struct turn *turn = place != NULL ? turn_of(account, place) : NULL;
 

@@ -100,7 +100,7 @@ static int64_t look_at_account(struct account *account)
 	int64_t judged_us = 0;
 	bool is_open = false;
 
-	if (may_be_held && is_held(account))
+	if ((may_be_held && is_held(account)) || account_is_damaged(account))
 		return 0;
 	for (struct wait *wait = account->waits; wait != NULL; wait = wait->next)
 		if (wait_is_open(wait)) {

@@ -2,7 +2,7 @@
 /*
  * world SEED [--hours=N] [--messages=N] [--nodes=N] [--strikes=N] [--until=TEXT] [--log=FILE]
  *       [--burst=N] [--places=N] [--calm] [--idle] [--whole] [--providers|--no-providers]
- *       [--once|--no-once]
+ *       [--once|--no-once] [--rots=N]
  *
  * One node or two that relay to each other and share a directory, clients that give them mail for
  * mailboxes and for a next hop that is not always good, name servers that are not either, people
@@ -15,9 +15,11 @@
  * fewer than one destination may use, it matters whose turn it is. --strikes: no more than so many
  * faults. --providers: the next hop says what large providers say (replies.h); else it does so
  * with even seeds. --once: nodes have mailboxes that mail is filed into once, by "mailbox" and two
- * processes "decode" (decoder.h); else they do so with half of the seeds.
+ * processes "decode" (decoder.h); else they do so with half of the seeds. --rots: so often, at
+ * most, the disk of a node changes or loses something (rot.h); else some do with one seed in eight.
  */
 #include "accounts.h"
+#include "damages.h"
 #include "decoder.h"
 #include "dns.h"
 #include "fate.h"
@@ -33,6 +35,7 @@
 #include "people.h"
 #include "recorded.h"
 #include "replies.h"
+#include "rot.h"
 #include "settings.h"
 #include "states.h"
 #include "trouble.h"
@@ -49,7 +52,8 @@ enum {
 	BURSTING = 20,
 	CHANGES = 500,
 	DOMAINS_MAX = 16,
-	LOOKS = 100
+	LOOKS = 100,
+	ROTS = 40 /* of a node, in the mean */
 };
 
 static const int64_t SECOND = 1000000;
@@ -146,6 +150,7 @@ static bool judge(const struct world_options *options, const struct world *world
 	       (unsigned long long)sums.twice, (unsigned long long)sums.unexcused,
 	       (unsigned long long)left, is_given(world) ? "" : "; a client waits still");
 	print_judged();
+	damages_print();
 	judge_print();
 	putchar('\n');
 	return judge_count_all() == 0 && is_given(world) && left == 0 &&
@@ -304,6 +309,7 @@ static void begin(struct world *world, const struct world_options *options)
 	world_begin(options->seed, options->log);
 	ledger_begin();
 	judge_begin();
+	rot_begin(options->seed, options->rots);
 	node_add_programs();
 	taker_add_program();
 	taker_be_odd(calm_from_us);
@@ -334,6 +340,9 @@ static void begin(struct world *world, const struct world_options *options)
 		people_add_node(world->fates[i].node);
 		operator_start(world->fates[i].node, options->hours * HOUR / 2 / LOOKS,
 			       options->hours * HOUR * 3 / 4);
+		if (options->rots > 0)
+			rot_add_node(world->fates[i].node, options->hours * HOUR / 2,
+				     options->hours * HOUR / 2 / ROTS);
 		fate_begin(&world->fates[i]);
 	}
 	lists_begin(world->node_count);
@@ -459,6 +468,8 @@ static bool live(const struct world_options *options)
 	accounts_end();
 	recorded_end();
 	trouble_end();
+	rot_end();
+	damages_end();
 	dns_end();
 	operator_end();
 	people_end();
