@@ -130,6 +130,8 @@ MUST_CHECK int disk_rename(struct disk *disk, struct disk_file *from, const char
 MUST_CHECK int disk_unlink(struct disk *disk, struct disk_file *from, const char *path);
 MUST_CHECK int disk_make(struct disk *disk, struct disk_file *from, const char *path, mode_t mode);
 
+/* At once durable. */
+void disk_set_mode(struct disk_file *file, mode_t mode);
 MUST_CHECK int disk_info(struct disk_file *file, struct os_file_info *info_out);
 MUST_CHECK int disk_info_at(struct disk *disk, struct disk_file *from, const char *path,
 			    struct os_file_info *info_out);

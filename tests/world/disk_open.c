@@ -143,6 +143,11 @@ int disk_has_writers(const struct disk_file *file)
 	return file->node->writers > 0;
 }
 
+void disk_set_mode(struct disk_file *file, mode_t mode)
+{
+	file->node->mode = (file->node->mode & S_IFMT) | (mode & ~(mode_t)S_IFMT);
+}
+
 static void fill_info(const struct disk_node *node, struct os_file_info *info_out)
 {
 	*info_out = (struct os_file_info){

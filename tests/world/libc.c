@@ -20,6 +20,7 @@ int world_close(int descriptor);
 int world_fstat(int descriptor, struct stat *out);
 int world_stat(const char *path, struct stat *out);
 int world_open(const char *path, int flags, ...);
+int world_fchmod(int descriptor, mode_t mode);
 ssize_t world_read(int descriptor, void *data, size_t size);
 ssize_t world_write(int descriptor, const void *data, size_t size);
 ssize_t world_send(int descriptor, const void *data, size_t size, int flags);
@@ -41,7 +42,6 @@ char *world_secure_getenv(const char *name);
 int world_refused_sigtimedwait(void);
 int world_refused_socket(void);
 int world_refused_connect(void);
-int world_refused_fchmod(void);
 int world_refused_lchown(void);
 int world_refused_syscall(void);
 int world_sigmask(int how, const sigset_t *set, sigset_t *before);
@@ -274,6 +274,16 @@ int world_sigmask(int how, const sigset_t *set, sigset_t *before)
 	return 0;
 }
 
+int world_fchmod(int descriptor, mode_t mode)
+{
+	struct disk_file *file = disk_table_find(descriptor);
+
+	if (file == NULL)
+		return said(-EBADF);
+	disk_set_mode(file, mode);
+	return 0;
+}
+
 /* What nothing in a world comes to. */
 #define REFUSED(name)                  \
 	int world_refused_##name(void) \
@@ -284,6 +294,5 @@ int world_sigmask(int how, const sigset_t *set, sigset_t *before)
 REFUSED(sigtimedwait)
 REFUSED(socket)
 REFUSED(connect)
-REFUSED(fchmod)
 REFUSED(lchown)
 REFUSED(syscall)
