@@ -35,6 +35,9 @@
  *                                  was not delivered
  *   anything else                  damaged                                    litter
  *
+ * A message without data that was to stand for one of these, and whose making was interrupted, is
+ * removed: it was never at S5, and what it was to stand for is there still.
+ *
  * A message at S4 whose envelope is damaged goes to damaged/, too, when it is read
  * (queue_cleaner_set_aside()).
  *

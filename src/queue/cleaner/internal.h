@@ -40,11 +40,12 @@ struct remains {
 					 * to  the data; owned, or NULL */
 	size_t copy;                    /* whose name is that of cleaner_place() */
 	uint64_t copy_inode;
-	bool has_bounce; /* failures that were not reported */
-	bool has_names;  /* any but that in mess/ */
-	bool has_unread; /* a control file that cannot be read, and was not under construction; or
-			  * that of another number */
-	bool is_marked;  /* as ended */
+	bool has_bounce;  /* failures that were not reported */
+	bool has_names;   /* any but that in mess/ */
+	bool was_waiting; /* one that a message has at S5, and not before */
+	bool has_unread;  /* a control file that cannot be read, and was not under construction; or
+			   * that of another number */
+	bool is_marked;   /* as ended */
 	bool is_of_earlier; /* the data were put back from an earlier message; ENVELOPE is NULL */
 };
 

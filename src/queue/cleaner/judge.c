@@ -3,10 +3,19 @@
 #include "os/file/file.h"
 #include "queue/cleaner/internal.h"
 
+/* A message without data that was to stand for one that is lost (report.c), which is there still:
+ * so all begins again. */
+static bool is_in_the_making(const struct remains *remains)
+{
+	return remains->has_data && remains->data_size == 0 && !remains->was_waiting;
+}
+
 /* Nothing that anybody would want: the beginning of a control file, or an empty file, which a
  * queued message never is. */
 static bool is_nothing(const struct remains *remains)
 {
+	if (is_in_the_making(remains))
+		return true;
 	return remains->control == NULL && !remains->has_unread && !remains->has_bounce &&
 	       remains->data_size == 0;
 }

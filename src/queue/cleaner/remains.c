@@ -154,6 +154,7 @@ static int look_at_place(const struct queue_cleaner *cleaner, size_t i, struct r
 		return result == -ENOENT ? 0 : result;
 	remains->has_names = true;
 	remains->has_bounce |= place == QUEUE_BOUNCE;
+	remains->was_waiting |= place != QUEUE_BOUNCE && place != QUEUE_INTD;
 	if (place == QUEUE_BOUNCE || remains->control != NULL)
 		return 0;
 	return read_control(cleaner, path, i, &info, remains);

@@ -27,7 +27,9 @@ enum outcome {
 
 /* T todo, M mess, I info, R remote, L local, B bounce, D intd. "!": marked as ended; "=": all is
  * decided; "?": a control file that cannot be read; "~": that of an earlier message, "^" of a later
- * one, whose data were put back, "#" of one with another number, "@" empty. */
+ * one, whose data were put back, "#" of one with another number, "@" empty. "0": its data are
+ * empty.
+ */
 struct row {
 	const char *state;
 	const char *missing;
@@ -160,6 +162,14 @@ static const struct row rows[] = {
 	/* emptied */
 	{"IR@", "", "", DAMAGED, REMOVED},
 	{"D@", "", "", REMOVED, REMOVED},
+	/* a message without data that stands for a damaged one, and whose making was interrupted:
+	 * what it stands for is there still, and all begins again */
+	{"M0", "", "", REMOVED, REMOVED},
+	{"MB0", "", "", REMOVED, REMOVED},
+	{"MD0", "", "", REMOVED, REMOVED},
+	{"MBD0", "", "", REMOVED, REMOVED},
+	{"MBD?0", "", "", REMOVED, REMOVED},
+	{"MR0", "", "", DAMAGED, LITTER}, /* none that was at S5 */
 };
 
 /* --- the queue --- */
@@ -290,11 +300,25 @@ static void make_other(const struct scene *scene, char letter, struct mail_id id
 	buffer_clear(&text);
 }
 
+static void empty_data(const struct scene *scene)
+{
+	char path[QUEUE_PATH_SIZE];
+	int file;
+
+	path_of(scene, 'M', path);
+	file = os_file_open(queue_store_directory(scene->store), path, OS_FILE_WRITE);
+	assert_true(file >= 0);
+	assert_int_equal(os_file_truncate(file, 0), 0);
+	os_file_close(file);
+}
+
 static void make_state(struct scene *scene)
 {
 	const char *state = scene->row->state;
 
 	make_all(scene, has(state, '='));
+	if (has(state, '0'))
+		empty_data(scene);
 	if (has(state, '!'))
 		assert_int_equal(queue_update_mark_ended(
 					 scene->store, (struct mail_id){scene->number, SECOND_US}),
