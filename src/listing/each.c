@@ -3,6 +3,7 @@
 #include "base/panic.h"
 #include "listing/internal.h"
 #include "mail/localpart.h"
+#include "os/clock.h"
 #include "queue/trigger.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -114,6 +115,9 @@ static bool reason_passes(const struct listing_filter *filter, const struct queu
 
 static bool age_passes(const struct listing_filter *filter, int64_t born_us)
 {
+	if (filter->left_out_since_us != 0 && born_us >= filter->left_out_since_us &&
+	    born_us <= os_clock_wall_us())
+		return false;
 	return (filter->born_before_us == 0 || born_us < filter->born_before_us) &&
 	       (filter->born_after_us == 0 || born_us > filter->born_after_us);
 }
@@ -153,7 +157,8 @@ static bool passes(const struct listing_filter *filter, const struct listing_ent
 		       filter->domain.length == 0 && !filter->has_stage &&
 		       filter->transport.length == 0 && filter->trigger.length == 0 &&
 		       filter->reason.length == 0 && filter->born_before_us == 0 &&
-		       filter->born_after_us == 0 && !filter->is_held && !filter->is_of_one_user;
+		       filter->born_after_us == 0 && filter->left_out_since_us == 0 &&
+		       !filter->is_held && !filter->is_of_one_user;
 	envelope = entry->control->envelope;
 	return sender_passes(filter, envelope->sender) && user_passes(filter, envelope) &&
 	       age_passes(filter, envelope->id.born_us) && reason_passes(filter, entry->control) &&

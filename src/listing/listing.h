@@ -42,7 +42,10 @@ struct listing_filter {
 	bool is_held;          /* only messages held by an operator */
 	int64_t born_before_us;
 	int64_t born_after_us;
-	bool is_of_one_user; /* only messages that USER queued by a command */
+	int64_t left_out_since_us; /* what is born between then and the moment when it is looked at
+				    * is left out; 0: nothing. What is born later came before, while
+				    * the clock was ahead */
+	bool is_of_one_user;       /* only messages that USER queued by a command */
 	unsigned long user;
 	/* Asks what a message waits for that has not been tried: appends the trigger's name, a
 	 * pause in parentheses, or nothing, to NAME. NULL: not asked. */

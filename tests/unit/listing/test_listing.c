@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Listing a queue in which messages move on meanwhile. */
 #include "listing/listing.h"
+#include "os/clock.h"
 #include "os/file/file.h"
 #include "queue/message.h"
 #include "queue/trigger.h"
@@ -106,6 +107,24 @@ static void a_user_has_what_he_queued(void **state)
 	assert_int_equal(listing_each(fixture->store, &own, note_one, fixture), 0);
 	for (size_t i = 0; i < MESSAGES; i++)
 		assert_int_equal(fixture->seen[i], i % COUNT_OF(received) < 2);
+}
+
+/* A report that an order makes is not bounced by it; mail of a clock that was ahead is. */
+static void what_came_since_is_left_out_and_not_what_seems_to_come(void **state)
+{
+	const struct listing_filter since_two = {.left_out_since_us = 2 * SECOND_US};
+	const struct listing_filter since_one = {.left_out_since_us = SECOND_US};
+	struct mail_envelope *ahead = queue_scene_envelope_to_one();
+	struct fixture *fixture = *state;
+
+	assert_int_equal(listing_each(fixture->store, &since_two, note_one, fixture), 0);
+	for (size_t i = 0; i < MESSAGES; i++)
+		assert_int_equal(fixture->seen[i], 1);
+	ahead->id.born_us = os_clock_wall_us() + 3600 * SECOND_US;
+	fixture->numbers[0] = queue_scene_enqueue(fixture->intake, ahead, "data\r\n");
+	assert_int_equal(listing_each(fixture->store, &since_one, note_one, fixture), 0);
+	for (size_t i = 0; i < MESSAGES; i++)
+		assert_int_equal(fixture->seen[i], i == 0 ? 2 : 1);
 }
 
 static int hold_the_first(void *context, const struct listing_entry *entry)
@@ -358,6 +377,7 @@ int main(void)
 		LISTING_TEST(what_has_both_names_is_judged_by_both),
 		LISTING_TEST(what_is_held_is_found),
 		LISTING_TEST(a_user_has_what_he_queued),
+		LISTING_TEST(what_came_since_is_left_out_and_not_what_seems_to_come),
 		LISTING_TEST(what_cannot_be_read_is_not_left_out),
 		LISTING_TEST(what_an_earlier_version_has_queued_is_counted),
 		cmocka_unit_test_setup_teardown(what_goes_while_it_is_counted_is_not_the_oldest,

@@ -113,12 +113,11 @@ static int begin(struct queue_order *order, const char *config_file, char **name
 	return status;
 }
 
-/* Bounces created by this very command must not be selected. Other orders create none, and are for
- * mail of a clock that was ahead, too. */
+/* Bounces created by this very command must not be selected. Other orders create none. */
 static void leave_out_bounces(const struct queue_order *order, struct listing_filter *filter)
 {
-	if (order->kind == ORDER_BOUNCE && filter->born_before_us == 0)
-		filter->born_before_us = os_clock_wall_us();
+	if (order->kind == ORDER_BOUNCE)
+		filter->left_out_since_us = os_clock_wall_us();
 }
 
 struct order_options {
