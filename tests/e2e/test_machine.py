@@ -327,6 +327,31 @@ def test_groups_beside_mailboxes_of_users(machine):
     assert machine.run("sh", "-c", "stat -c %U:%G /var/mail/users/games/new/*").stdout.split() == ["games:games"] * 2
 
 
+LOGIN = """\
+import socket
+client = socket.create_connection(("127.0.0.1", 587))
+replies = client.makefile()
+client.sendall(b"EHLO client.example\\r\\nAUTH PLAIN AGFubkBkaXIuZXhhbXBsZQBzZWNyZXQgb2YgYW5u\\r\\nQUIT\\r\\n")
+print(replies.read())
+"""
+
+
+def test_users_log_in(machine):
+    """The process that checks passwords is not the directory's owner, and has a user of its own."""
+    machine.run("install", "-d", "-o", "stagepost-directory", "-g", "stagepost", "/var/lib/stagepost/users")
+    machine.configure(lambda text: text + 'process directory { user = "stagepost-directory" }\n'
+                      'directory { path = "/var/lib/stagepost/users/directory.db" }\n'
+                      'listen submission { address = "127.0.0.1:587" auth_without_tls = yes }\n')
+    start(machine)
+    machine.run("stagepost", "directory", "put", "--table", "domain", "dir.example", "kind=local", "service=maildir")
+    machine.run("stagepost", "directory", "put", "ann@dir.example", "kind=mailbox")
+    machine.run("stagepost", "directory", "passwd", "--create", "ann@dir.example", data="secret of ann\n")
+    machine.wait(lambda: "\n235 " in machine.run("python3", "-c", LOGIN).stdout, "a login")
+    machine.run("stagepost", "directory", "passwd", "ann@dir.example", data="another one\n")
+    machine.wait(lambda: "\n535 " in machine.run("python3", "-c", LOGIN).stdout, "the end of a password")
+    assert "Not with this role" not in machine.journal()
+
+
 # All that a port says until it has heard QUIT.
 HELLO = """\
 import socket, sys

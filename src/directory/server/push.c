@@ -45,9 +45,18 @@ void push_hello(struct session *session)
 		add_word(&session->output, "down");
 }
 
-static bool holds(const struct session *session, uint64_t hash, int64_t now_us)
+/* Whether the client is told of every change of the table: who may not list, but has passwords,
+ * follows users. */
+static bool watches(const struct session *session, enum directory_table table)
 {
-	return session->watches || session->holds_all_until_us > now_us ||
+	return session->watches &&
+	       ((session->roles & DIRECTORY_ROLE_LIST) != 0 || table == DIRECTORY_USER);
+}
+
+static bool holds(const struct session *session, enum directory_table table, uint64_t hash,
+		  int64_t now_us)
+{
+	return watches(session, table) || session->holds_all_until_us > now_us ||
 	       (session->filter != NULL && filter_may_have(session->filter, hash));
 }
 
@@ -81,10 +90,10 @@ static void push(struct session *session, struct str frame)
 	session_wake(session);
 }
 
-/* Whether the client knows that key, or may list. */
-static bool may_learn(const struct session *session, uint64_t hash)
+/* Whether the client knows that key, may list, or is told of it anyway. */
+static bool may_learn(const struct session *session, enum directory_table table, uint64_t hash)
 {
-	return (session->roles & DIRECTORY_ROLE_LIST) != 0 ||
+	return (session->roles & DIRECTORY_ROLE_LIST) != 0 || watches(session, table) ||
 	       (session->filter != NULL && filter_may_have(session->filter, hash));
 }
 
@@ -110,9 +119,9 @@ void push_changes(struct directory_server *server, const struct directory_key *k
 		buffer_reset(&server->scratch);
 		add_new(&server->scratch, &keys[i], versions[i]);
 		for (struct session *s = server->sessions; s != NULL; s = s->next) {
-			if (!holds(s, hash, now_us))
+			if (!holds(s, keys[i].table, hash, now_us))
 				continue;
-			if (may_learn(s, hash))
+			if (may_learn(s, keys[i].table, hash))
 				push(s, buffer_view(&server->scratch));
 			else
 				reset_one(s);

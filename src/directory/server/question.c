@@ -324,10 +324,13 @@ static void on_since(struct session *session, const struct words *words)
 						  reply_missed, question);
 }
 
+/* Who authenticates users follows them, without learning which addresses there are. */
 static void on_watch(struct session *session, const struct words *words)
 {
-	(void)words;
-	session->watches = true;
+	if ((session->roles & (DIRECTORY_ROLE_LIST | DIRECTORY_ROLE_SECRET)) == 0)
+		session_error(session, words->id, DIRECTORY_ERROR_DENIED, "Not with this role");
+	else
+		session->watches = true;
 }
 
 static const struct verb {
@@ -346,7 +349,7 @@ static const struct verb {
 	{"ping", true, 0, 0, 0, on_ping},
 	{"stats", true, 0, 0, DIRECTORY_ROLE_READ, on_stats},
 	{"since", false, 2, 2, DIRECTORY_ROLE_READ, on_since},
-	{"watch", false, 0, 0, DIRECTORY_ROLE_LIST, on_watch},
+	{"watch", false, 0, 0, DIRECTORY_ROLE_READ, on_watch},
 };
 
 static const struct verb *find_verb(struct str name)

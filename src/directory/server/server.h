@@ -17,7 +17,7 @@
 
 enum directory_role {
 	DIRECTORY_ROLE_READ = 1 << 0,    /* get what one knows the key of, without passwords */
-	DIRECTORY_ROLE_SECRET = 1 << 1,  /* also passwords of active users */
+	DIRECTORY_ROLE_SECRET = 1 << 1,  /* also passwords of active users; watch users */
 	DIRECTORY_ROLE_CHANGE = 1 << 2,  /* put, del; with SECRET also every password */
 	DIRECTORY_ROLE_LIST = 1 << 3,    /* learn which keys there are: list, watch, since */
 	DIRECTORY_ROLE_MEMBERS = 1 << 4, /* list the members, and memberships, of an address */

@@ -468,6 +468,26 @@ static void what_was_missed_is_not_for_everybody(void **state)
 	end(&scene);
 }
 
+/* Whoever has passwords, and may not list, follows users and learns of nothing else. */
+static void who_authenticates_follows_users(void **state)
+{
+	struct directory_peer *peer;
+	struct scene scene;
+
+	(void)state;
+	begin(&scene, false);
+	peer = connect_with(&scene, LOOKUP | DIRECTORY_ROLE_SECRET);
+	directory_peer_hear(peer);
+	directory_peer_say(peer, "watch");
+	check(peer, "ping|1", "ok|1|3");
+	memory_store_put(scene.store, "address d@example.org|kind mailbox");
+	memory_store_put(scene.store, "user d@example.org|state disabled");
+	assert_string_equal(directory_peer_hear(peer), "new|5|user|d@example.org");
+	assert_string_equal(directory_peer_hear_now(peer), "nothing");
+	directory_peer_free(peer);
+	end(&scene);
+}
+
 static void puts_of_a_turn_are_one_commit(void **state)
 {
 	struct directory_peer *peer;
@@ -904,6 +924,7 @@ int main(void)
 		cmocka_unit_test(who_may_hold_a_key_hears_that_it_changed),
 		cmocka_unit_test(an_answer_that_is_late_comes_before_the_news),
 		cmocka_unit_test(what_was_missed_is_told),
+		cmocka_unit_test(who_authenticates_follows_users),
 		cmocka_unit_test(what_was_missed_is_not_for_everybody),
 		cmocka_unit_test(puts_of_a_turn_are_one_commit),
 		cmocka_unit_test(nothing_is_answered_wrongly_while_the_data_are_away),
