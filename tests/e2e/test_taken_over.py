@@ -133,8 +133,8 @@ def make_scene(node, secure, directory, processes=PROCESSES, logins=False):
         "service run { kind = pipe", 'service run { kind = pipe user = "www-data"')
     made.mx.settings += f'listen smtp {{ address = "unix:{door_of(made.mx)}" }}\n'
     made.mx.write_configuration()
-    shutil.chown(made.mx.mail, USERS["local"])
     if processes:
+        shutil.chown(made.mx.mail, USERS["local"])
         shutil.chown(made.policies, USERS["policy"])
         for path in f"{made.filed}/mail", f"{made.filed}/record":
             shutil.chown(path, USERS["mailbox"])

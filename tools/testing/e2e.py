@@ -16,7 +16,7 @@ AT_ONCE = 12  # such runs: one takes a fifth of a processor, the rest of its tim
 AT_ONCE_MIN = 3
 LONG = 10  # seconds
 ALONE = 24  # of LONG_FILES: each begins a Python and a disk of its own, which takes most of a second
-WITH_MACHINE = ("test_machine",)  # wait for the small Debian
+WITH_MACHINE = ("test_machine", "test_machine_access", "test_machine_commands")  # wait for the small Debian
 # those that take longer, the longest first: what runs last is short, and no worker is left with a long
 # one while the others have ended
 LONG_FILES = (
