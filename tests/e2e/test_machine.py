@@ -120,6 +120,9 @@ def test_every_user_queues_mail(machine):
         assert re.search(rf"event=message_queued .*uid={uid}\b", machine.journal())
         assert machine.run("stat", "-c", "%G %a", "/run/stagepost/submit").stdout.split() == [
             "stagepost-submit", "660"]
+        machine.run("systemctl", "reload", "stagepost")
+        machine.run("setpriv", "--reuid=games", "--regid=games", "--clear-groups", "--",
+                    "stagepost", "sendmail", "bob@example.org", data="Subject: after a reload\n\nA line.\n")
         refused = machine.run("setpriv", "--reuid=games", "--regid=games", "--clear-groups", "--",
                               "stagepost", "queue", "list", check=False)
         assert refused.returncode != 0  # the rest of the queue is not his

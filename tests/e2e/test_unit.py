@@ -89,7 +89,7 @@ service theirs {{ kind = maildir path = "{theirs}/%u" user = www-data }}
     shutil.chown(box, "www-data")
     shutil.chown(theirs, "www-data")
     shutil.chown(mx.mail, USERS["local"])
-    for path, mode, owner in (mx.queue, 0o700, OWNER), (mx.run, 0o750, SUPERVISOR):
+    for path, mode, owner in (mx.queue, 0o700, OWNER), (mx.run, 0o751, SUPERVISOR):
         os.mkdir(path)  # as tmpfiles.d makes them
         shutil.chown(path, owner, pwd.getpwnam(OWNER).pw_gid)
         os.chmod(path, mode)
