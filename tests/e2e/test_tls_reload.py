@@ -5,6 +5,7 @@ more; all that is begun afterwards is protected as the new configuration demands
 
 import contextlib
 import os
+import socket
 import threading
 
 import pytest
@@ -208,3 +209,32 @@ def test_mta_sts_is_turned_on(node, certificates, held_at):
         made.write_configuration()
         made.start()
         check_turned_on(made, hop, held_at, lambda: made.settings.replace("mta_sts = no", "mta_sts = yes"))
+
+
+def test_the_first_certificate_turns_nobody_away(node, certificates):
+    """A listener that gets TLS by a reload greets again once the key can be used: until then clients wait, and none is
+    told 421."""
+    mx = node(start=False)
+    for _ in range(3):
+        mx.settings = ""
+        mx.write_configuration()
+        mx.start()
+        replies = []
+        over = threading.Event()
+
+        def connect(replies=replies, over=over):
+            while not over.is_set():
+                with socket.create_connection(("127.0.0.1", mx.port), PATIENCE) as client:
+                    replies.append(client.recv(3))
+
+        client = threading.Thread(target=connect)
+        client.start()
+        wait_until(lambda replies=replies: len(replies) > 3, "clients are greeted")
+        reload(mx, f'certificate main {{ chain = "{certificates.path("mx.right.test")}" '
+                   f'key = "{certificates.path("mx.right.test", "key")}" }}\n')
+        count = len(replies)
+        wait_until(lambda replies=replies, count=count: len(replies) > count + 3, "they are greeted again")
+        over.set()
+        client.join(PATIENCE)
+        mx.stop()
+        assert set(replies) == {b"220"}, replies

@@ -145,12 +145,6 @@ static void on_session_ended(void *context)
 		go_on_accepting(door);
 }
 
-static void stop_accepting(struct door *door)
-{
-	for (struct listener *one = door->listeners; one != NULL; one = one->next)
-		os_listener_stop(one->taking);
-}
-
 /* Before it is connected to all processes that answer for it, and knows the certificates, it
  * accepts nobody for so long: on a busy machine it may be the first to run. */
 static const int64_t PATIENCE_US = 5 * SECOND_US;
@@ -275,6 +269,12 @@ static void begin(void *context)
 	child_close_sockets(door->child, is_listened_at,
 			    door); /* those that a reload meanwhile has removed */
 	say_ready(door);
+}
+
+static void wait_to_begin(struct door *door)
+{
+	door->patience = os_timer_new(door->child->loop, begin, door);
+	os_timer_start(door->patience, PATIENCE_US);
 }
 
 static void on_one_less(void *context)
@@ -431,14 +431,14 @@ int door_start(struct child *child, const struct door_kind *kind)
 	configure_auth(door);
 	configure_limits(door);
 	configure_tls(door);
-	door->patience = os_timer_new(child->loop, begin, door);
-	os_timer_start(door->patience, PATIENCE_US);
+	wait_to_begin(door);
 	return 0;
 }
 
 void door_reload(struct child *child, const struct config *old)
 {
 	struct door *door = child->state;
+	unsigned lacks = door->lacks;
 
 	(void)old;
 	door->intake.config = child->config;
@@ -451,11 +451,11 @@ void door_reload(struct child *child, const struct config *old)
 	if (!door->is_begun)
 		return;
 	drop_listeners(door);
-	add_listeners(door);
-	child_close_sockets(door->child, is_listened_at, door);
-	say_ready(door);
-	if (door->is_stopping)
-		stop_accepting(door);
+	door->is_begun = false;
+	if (door->lacks > lacks) /* clients wait in the kernel's queue, as at the start */
+		wait_to_begin(door);
+	else
+		begin(door);
 }
 
 void door_stop(struct child *child)
