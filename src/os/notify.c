@@ -28,7 +28,7 @@ static int find_manager(struct sockaddr_un *address, socklen_t *size_out)
 	return 1;
 }
 
-static void add_descriptor(struct msghdr *message, int passed)
+static void add_passed_descriptor(struct msghdr *message, int passed)
 {
 	struct cmsghdr *part = CMSG_FIRSTHDR(message);
 
@@ -56,7 +56,7 @@ static int send_text(const char *text, int passed)
 	if (passed >= 0) {
 		message.msg_control = parts;
 		message.msg_controllen = sizeof parts;
-		add_descriptor(&message, passed);
+		add_passed_descriptor(&message, passed);
 	}
 	if (sendmsg(descriptor, &message, MSG_NOSIGNAL) < 0)
 		result = -errno;

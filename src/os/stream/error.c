@@ -4,13 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/sockios.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -97,28 +95,6 @@ ssize_t os_error_stream_write(struct str lines, int wait_ms)
 	ssize_t count = write_piece(str_slice(lines.data, piece_length(lines)), wait_ms);
 
 	return count < 0 ? -errno : count;
-}
-
-/* Whether the reader has taken everything. */
-static bool is_drained(int wait_ms)
-{
-	static const struct timespec pause = {0, 1000000};
-	int unread = 1;
-
-	for (int i = 0; i < wait_ms; i++) {
-		if (ioctl(STDERR_FILENO, SIOCOUTQ, &unread) != 0 || unread == 0)
-			break;
-		nanosleep(&pause, NULL);
-	}
-	return unread == 0;
-}
-
-/* It handles what it has read before it reads again, and ignores empty lines. */
-void os_error_stream_settle(int wait_ms)
-{
-	if (os_error_stream_is_journal() && is_drained(wait_ms) &&
-	    send(STDERR_FILENO, "\n", 1, MSG_DONTWAIT | MSG_NOSIGNAL) == 1)
-		(void)is_drained(wait_ms);
 }
 
 bool os_error_stream_is_journal(void)

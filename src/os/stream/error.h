@@ -20,9 +20,5 @@ void os_error_stream_open(void);
 MUST_CHECK ssize_t os_error_stream_write(struct str lines, int wait_ms);
 /* Whether it is a stream of the journal, by JOURNAL_STREAM (sd-daemon(3)). */
 bool os_error_stream_is_journal(void);
-/* If it is a stream of the journal: waits up to WAIT_MS milliseconds until the journal has read all
- * lines that were written. It looks up whose they are when it reads them: of a process that has
- * ended it may not know the unit any more. */
-void os_error_stream_settle(int wait_ms);
 
 #endif

@@ -12,8 +12,8 @@
 
 /* --- the list --- */
 
-static struct machine_place *add_place(struct machine_places *places, const char *path,
-				       unsigned wanted, const char *setting)
+static struct machine_place *append_place(struct machine_places *places, const char *path,
+					  unsigned wanted, const char *setting)
 {
 	struct machine_place *place;
 
@@ -40,24 +40,24 @@ static const char *text_of(struct machine_places *places, const char *format, ..
 	return arena_copy(places->arena, str_from(text));
 }
 
-static void add_file(struct machine_places *places, const char *path, const char *setting)
+static void add_file_place(struct machine_places *places, const char *path, const char *setting)
 {
 	if (path != NULL && *path != '\0')
-		(void)add_place(places, path, OS_ACCESS_READ, setting);
+		(void)append_place(places, path, OS_ACCESS_READ, setting);
 }
 
-static void add_secret_file(struct machine_places *places, const char *path, const char *setting)
+static void add_secret_place(struct machine_places *places, const char *path, const char *setting)
 {
 	size_t before = places->count;
 
-	add_file(places, path, setting);
+	add_file_place(places, path, setting);
 	if (places->count > before)
 		places->list[before].is_secret = true;
 }
 
 /* The directory at PATH, in which files are made; if it is to be made itself, the one above. */
-static struct machine_place *add_folder(struct machine_places *places, struct str path,
-					const char *setting)
+static struct machine_place *add_folder_place(struct machine_places *places, struct str path,
+					      const char *setting)
 {
 	char *found = arena_copy(places->arena, path);
 	struct os_file_info info;
@@ -66,38 +66,39 @@ static struct machine_place *add_folder(struct machine_places *places, struct st
 	while (os_file_info_behind(found, &info) == -ENOENT &&
 	       (slash = strrchr(found, '/')) != NULL && slash != found)
 		*slash = '\0';
-	return add_place(places, found, OS_ACCESS_WRITE | OS_ACCESS_PASS, setting);
+	return append_place(places, found, OS_ACCESS_WRITE | OS_ACCESS_PASS, setting);
 }
 
 /* A database: the file, if it is there, and others that are made beside it. */
-static void add_database(struct machine_places *places, const char *path, const char *setting,
-			 enum machine_severity severity)
+static void add_database_place(struct machine_places *places, const char *path, const char *setting,
+			       enum machine_severity severity)
 {
 	ptrdiff_t slash = str_find_last(str_from(path), '/');
 
-	add_place(places, path, OS_ACCESS_READ | OS_ACCESS_WRITE, setting)->severity = severity;
+	append_place(places, path, OS_ACCESS_READ | OS_ACCESS_WRITE, setting)->severity = severity;
 	if (slash > 0)
-		add_folder(places, str_slice(path, (size_t)slash), setting)->severity = severity;
+		add_folder_place(places, str_slice(path, (size_t)slash), setting)->severity =
+			severity;
 }
 
 /* --- bases --- */
 
-static void add_queue(struct machine_places *places, const struct config *config)
+static void add_queue_place(struct machine_places *places, const struct config *config)
 {
-	add_place(places, config->queue, OS_ACCESS_WRITE | OS_ACCESS_PASS, "queue")->severity =
+	append_place(places, config->queue, OS_ACCESS_WRITE | OS_ACCESS_PASS, "queue")->severity =
 		MACHINE_FATAL;
 }
 
-static void add_run(struct machine_places *places, const struct config *config)
+static void add_run_places(struct machine_places *places, const struct config *config)
 {
-	add_folder(places, str_from(config->run), "run")->severity = MACHINE_FATAL;
-	add_place(places, config->file, OS_ACCESS_READ, "the configuration")->severity =
+	add_folder_place(places, str_from(config->run), "run")->severity = MACHINE_FATAL;
+	append_place(places, config->file, OS_ACCESS_READ, "the configuration")->severity =
 		MACHINE_FATAL;
 }
 
 /* A mailbox of "%u" belongs to its user, who may be anybody. */
-static void add_mailboxes(struct machine_places *places, const struct config *config,
-			  enum config_service_kind kind)
+static void add_mailbox_places(struct machine_places *places, const struct config *config,
+			       enum config_service_kind kind)
 {
 	for (size_t i = 0; i < config->service_count; i++) {
 		const struct config_service *service = &config->services[i];
@@ -106,71 +107,72 @@ static void add_mailboxes(struct machine_places *places, const struct config *co
 		if (service->kind != kind ||
 		    (service->user != NULL && strcmp(service->user, "%u") == 0))
 			continue;
-		place = add_folder(places, config_mailbox_base(service),
-				   text_of(places, "service %s.path", service->name));
+		place = add_folder_place(places, config_mailbox_base(service),
+					 text_of(places, "service %s.path", service->name));
 		if (service->user != NULL && *service->user != '\0')
 			place->owner = service->user;
 	}
 }
 
-static void add_directory(struct machine_places *places, const struct config *config)
+static void add_directory_places(struct machine_places *places, const struct config *config)
 {
 	const struct config_directory *directory = &config->directory;
 
 	if (directory->backend == CONFIG_BACKEND_SQLITE ||
 	    directory->backend == CONFIG_BACKEND_LDAP)
-		add_database(places, directory->path, "directory.path", MACHINE_FATAL);
+		add_database_place(places, directory->path, "directory.path", MACHINE_FATAL);
 }
 
-static void add_record(struct machine_places *places, const struct config *config)
+static void add_record_places(struct machine_places *places, const struct config *config)
 {
 	const struct config_record *record = &config->record;
 	struct config_file file;
 
 	if (record->backend == CONFIG_RECORD_SQLITE)
-		add_database(places, record->path, "record.path", MACHINE_FAULT);
+		add_database_place(places, record->path, "record.path", MACHINE_FAULT);
 	for (size_t i = 0; record->backend == CONFIG_RECORD_MARIADB &&
 			   (file = config_record_file(record, i)).setting != NULL;
 	     i++)
-		add_secret_file(places, file.path, file.setting);
+		add_secret_place(places, file.path, file.setting);
 	for (size_t i = 0; i < config->service_count; i++) {
 		const struct config_service *service = &config->services[i];
 
 		if (service->kind == CONFIG_SERVICE_IMAP)
-			add_secret_file(places, service->password_file,
-					text_of(places, "service %s.password_file", service->name));
+			add_secret_place(
+				places, service->password_file,
+				text_of(places, "service %s.password_file", service->name));
 	}
 }
 
-static void add_certificates(struct machine_places *places, const struct config *config)
+static void add_certificate_places(struct machine_places *places, const struct config *config)
 {
 	for (size_t i = 0; i < config_key_count(config); i++) {
 		const struct config_certificate one = config_key_at(config, i);
 		bool is_directory = strcmp(one.name, CONFIG_DIRECTORY_CERTIFICATE) == 0;
 
-		add_secret_file(places, one.chain,
-				is_directory ? "directory.certificate"
-					     : text_of(places, "certificate %s.chain", one.name));
-		add_secret_file(places, one.key,
-				is_directory ? "directory.key"
-					     : text_of(places, "certificate %s.key", one.name));
+		add_secret_place(places, one.chain,
+				 is_directory ? "directory.certificate"
+					      : text_of(places, "certificate %s.chain", one.name));
+		add_secret_place(places, one.key,
+				 is_directory ? "directory.key"
+					      : text_of(places, "certificate %s.key", one.name));
 	}
 	for (size_t i = 0; i < config_authority_count(config); i++)
-		add_secret_file(places, config_authority_at(config, i),
-				i < config->listen_count ? "listen.client_authority"
-							 : "directory.authority");
-	add_secret_file(places, config->relay_passwords, "relay_passwords");
+		add_secret_place(places, config_authority_at(config, i),
+				 i < config->listen_count ? "listen.client_authority"
+							  : "directory.authority");
+	add_secret_place(places, config->relay_passwords, "relay_passwords");
 }
 
-static void add_tokens(struct machine_places *places, const struct config *config)
+static void add_token_places(struct machine_places *places, const struct config *config)
 {
 	const struct config_auth *auth = &config->auth;
 
 	for (size_t i = 0; i < auth->token_key_count; i++)
-		add_secret_file(places, auth->token_keys[i], "auth.token_keys");
+		add_secret_place(places, auth->token_keys[i], "auth.token_keys");
 	if (config_has_auth(config))
-		add_secret_file(places, auth->introspection_secret_file,
-				"auth.introspection_secret_file");
+		add_secret_place(places, auth->introspection_secret_file,
+				 "auth.introspection_secret_file");
 }
 
 void machine_places_add(struct machine_places *places, const struct config *config,
@@ -179,37 +181,38 @@ void machine_places_add(struct machine_places *places, const struct config *conf
 	switch (place->base) {
 	case RIGHTS_QUEUE: /* others get what they open there from "queue" */
 		if (strcmp(process->program, "queue") == 0 && strcmp(place->path, ".") == 0)
-			add_queue(places, config);
+			add_queue_place(places, config);
 		break;
 	case RIGHTS_RUN:
-		add_run(places, config);
+		add_run_places(places, config);
 		break;
 	case RIGHTS_MAILBOXES:
-		add_mailboxes(places, config,
-			      strcmp(process->program, "mailbox") == 0 ? CONFIG_SERVICE_MAILBOX
-								       : CONFIG_SERVICE_MAILDIR);
+		add_mailbox_places(places, config,
+				   strcmp(process->program, "mailbox") == 0
+					   ? CONFIG_SERVICE_MAILBOX
+					   : CONFIG_SERVICE_MAILDIR);
 		break;
 	case RIGHTS_DATABASE:
-		add_directory(places, config);
+		add_directory_places(places, config);
 		break;
 	case RIGHTS_RECORD:
-		add_record(places, config);
+		add_record_places(places, config);
 		break;
 	case RIGHTS_CERTIFICATES:
-		add_certificates(places, config);
+		add_certificate_places(places, config);
 		break;
 	case RIGHTS_POLICIES:
-		(void)add_folder(places, str_from(config->policy_path), "policy_path");
+		(void)add_folder_place(places, str_from(config->policy_path), "policy_path");
 		break;
 	case RIGHTS_AUTHORITIES:
 		if (strcmp(process->program, "policy") == 0 || config_has_introspection(config))
-			add_file(places, config->tls_authorities, "tls_authorities");
+			add_file_place(places, config->tls_authorities, "tls_authorities");
 		break;
 	case RIGHTS_LDAP_AUTHORITY:
-		add_file(places, config->directory.authority, "directory.authority");
+		add_file_place(places, config->directory.authority, "directory.authority");
 		break;
 	case RIGHTS_TOKENS:
-		add_tokens(places, config);
+		add_token_places(places, config);
 		break;
 	case RIGHTS_SYSTEM:
 		break;
@@ -219,23 +222,23 @@ void machine_places_add(struct machine_places *places, const struct config *conf
 /* --- others --- */
 
 /* Connecting to a UNIX socket is writing to it. */
-static void add_socket(struct machine_places *places, const char *path, const char *setting)
+static void add_socket_place(struct machine_places *places, const char *path, const char *setting)
 {
-	add_place(places, path, OS_ACCESS_WRITE, setting)->is_socket = true;
+	append_place(places, path, OS_ACCESS_WRITE, setting)->is_socket = true;
 }
 
-static void add_service(struct machine_places *places, const struct config_service *service,
-			const char *program)
+static void add_service_places(struct machine_places *places, const struct config_service *service,
+			       const char *program)
 {
 	if (service->kind == CONFIG_SERVICE_LMTP && service->address.port == 0 &&
 	    strcmp(program, "lmtp") == 0)
-		add_socket(places, service->address.host,
-			   text_of(places, "service %s.address", service->name));
+		add_socket_place(places, service->address.host,
+				 text_of(places, "service %s.address", service->name));
 	if (service->kind == CONFIG_SERVICE_PIPE && service->command_count > 0 &&
 	    strcmp(program, "launch") == 0 && *service->user != '\0' &&
 	    strcmp(service->user, "%u") != 0)
-		add_place(places, service->command[0], OS_ACCESS_PASS,
-			  text_of(places, "service %s.command", service->name))
+		append_place(places, service->command[0], OS_ACCESS_PASS,
+			     text_of(places, "service %s.command", service->name))
 			->owner = service->user;
 }
 
@@ -243,10 +246,11 @@ void machine_places_add_others(struct machine_places *places, const struct confi
 			       const struct machine_process *process)
 {
 	for (size_t i = 0; i < config->service_count; i++)
-		add_service(places, &config->services[i], process->program);
+		add_service_places(places, &config->services[i], process->program);
 	if (strcmp(process->program, "auth") == 0 && config->auth.users == CONFIG_AUTH_DOVECOT)
-		add_socket(places, config->auth.socket, "auth.socket");
+		add_socket_place(places, config->auth.socket, "auth.socket");
 	if (strcmp(process->program, "directory") == 0 &&
 	    config->directory.backend == CONFIG_BACKEND_LDAP)
-		add_secret_file(places, config->directory.password_file, "directory.password_file");
+		add_secret_place(places, config->directory.password_file,
+				 "directory.password_file");
 }

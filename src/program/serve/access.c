@@ -14,8 +14,8 @@ struct serve_identities {
 	size_t count;
 };
 
-static void add_process(struct serve_identities *identities, const char *program, const char *file,
-			const struct os_process_user *user)
+static void add_identity(struct serve_identities *identities, const char *program, const char *file,
+			 const struct os_process_user *user)
 {
 	identities->processes[identities->count++] = (struct machine_process){program, file, user};
 }
@@ -55,8 +55,8 @@ static void add_programs(struct serve_identities *identities, const struct confi
 		    (program->count != NULL && program->count(config) == 0))
 			continue;
 		user->capabilities &= capabilities;
-		add_process(identities, program->name,
-			    program->file != NULL ? program->file(config) : program->name, user);
+		add_identity(identities, program->name,
+			     program->file != NULL ? program->file(config) : program->name, user);
 	}
 }
 
@@ -73,7 +73,7 @@ int serve_check_access(const struct config *config, struct str text,
 	if (find_own_user(&identities, unit) < 0 ||
 	    serve_find_users(supervisor, identities.own.uid, os_process_may_change_user()) < 0)
 		return -1; /* machine_check() says so */
-	add_process(&identities, "stagepost", "stagepost", &identities.own);
+	add_identity(&identities, "stagepost", "stagepost", &identities.own);
 	add_programs(&identities, config, unit);
 	return machine_check_access(config, text, identities.processes, identities.count, unit,
 				    reads_secrets, found, context);

@@ -4,7 +4,6 @@
 #include "log/event.h"
 #include "os/file/reason.h"
 #include "os/notify.h"
-#include "os/stream/error.h"
 #include "program/machine_check/machine_check.h"
 #include "program/serve/access.h"
 #include "program/serve/internal.h"
@@ -15,7 +14,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-enum { SETTLE_MS = 1000 };
+enum { BARRIER_MS = 1000 };
 
 static void log_finding(void *context, const struct machine_finding *finding)
 {
@@ -88,8 +87,7 @@ int serve_end(struct str failure, int status)
 	if (failure.length > 0)
 		tell_failure(failure);
 	log_flush();
-	os_error_stream_settle(SETTLE_MS);
-	(void)!os_notify_barrier(SETTLE_MS); /* without it, only that line may be missing */
+	(void)!os_notify_barrier(BARRIER_MS); /* without it, only that line may be missing */
 	return status;
 }
 
