@@ -25,6 +25,7 @@
 #include "config/section/service.h"
 #include "config/section/tls.h"
 #include <netinet/in.h>
+#include <sys/types.h>
 
 /* The words of settings. */
 
@@ -51,8 +52,10 @@ struct config {
 	const char *queue;          /* directory */
 	const char *run;            /* directory of the sockets */
 	const char *user;           /* "" : do not change the user */
-	const char *submit_group;   /* "": users of the machine are not served */
-	uint32_t split;             /* for a new queue */
+	uint32_t uid_min;           /* users of the machine with these numbers have mail */
+	uint32_t uid_max;
+	const char *submit_group; /* "": users of the machine are not served */
+	uint32_t split;           /* for a new queue */
 	enum config_sync queue_sync;
 	bool queue_unsafe;
 	uint32_t spares;               /* finished files kept for reuse */
@@ -254,6 +257,14 @@ const char *config_process_user(const struct config *config, const char *name);
 bool config_has_process_users(const struct config *config);
 /* Whether a service of that KIND delivers as a user of its own. */
 bool config_has_owners(const struct config *config, enum config_service_kind kind);
+/* Whether the process "local" delivers for SERVICE: kinds maildir and mbox. */
+bool config_service_is_local(const struct config_service *service);
+bool config_has_local_service(const struct config *config);
+/* Whether one of those delivers as a user of its own. */
+bool config_has_mailbox_owners(const struct config *config);
+/* Whether the user of this machine whose number is UID can have mail, by a service with user =
+ * "%u". */
+bool config_has_mail_user(const struct config *config, uid_t uid);
 /* Whether SERVICE records what it files, and files it once: kinds mailbox and imap. */
 bool config_service_records(const struct config_service *service);
 bool config_has_recording_service(const struct config *config);
@@ -269,7 +280,7 @@ const char *config_imap_authority(const struct config *config,
 				  const struct config_service *service);
 /* Whether there is a record: some service needs it, or there is a section. */
 bool config_has_record(const struct config *config);
-/* The directory below which all mailboxes of SERVICE, a maildir, are: its path up to
+/* The directory below which all mailboxes of SERVICE, which has a path, are: its path up to
  * the last "/" before the first %, or before the end. */
 struct str config_mailbox_base(const struct config_service *service);
 /* Ignores case. */

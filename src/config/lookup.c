@@ -141,7 +141,30 @@ bool config_has_owners(const struct config *config, enum config_service_kind kin
 	return false;
 }
 
-/* "%%" ends it, too: the result is then a directory above, which is harmless. */
+bool config_service_is_local(const struct config_service *service)
+{
+	return service->kind == CONFIG_SERVICE_MAILDIR || service->kind == CONFIG_SERVICE_MBOX;
+}
+
+bool config_has_local_service(const struct config *config)
+{
+	for (size_t i = 0; i < config->service_count; i++)
+		if (config_service_is_local(&config->services[i]))
+			return true;
+	return false;
+}
+
+bool config_has_mailbox_owners(const struct config *config)
+{
+	return config_has_owners(config, CONFIG_SERVICE_MAILDIR) ||
+	       config_has_owners(config, CONFIG_SERVICE_MBOX);
+}
+
+bool config_has_mail_user(const struct config *config, uid_t uid)
+{
+	return uid != 0 && uid >= config->uid_min && uid <= config->uid_max;
+}
+
 bool config_service_records(const struct config_service *service)
 {
 	return service->kind == CONFIG_SERVICE_MAILBOX || service->kind == CONFIG_SERVICE_IMAP;
@@ -178,6 +201,7 @@ bool config_has_record(const struct config *config)
 	return config->record.backend != CONFIG_RECORD_NONE;
 }
 
+/* "%%" ends it, too: the result is then a directory above, which is harmless. */
 struct str config_mailbox_base(const struct config_service *service)
 {
 	size_t length = strcspn(service->path, "%");

@@ -13,8 +13,8 @@ static bool refuse(struct mail_verdict *why, const char *status, const char *for
 
 /* The recipient's own account. If it does not exist the recipient may be told, unlike for a user
  * named in the configuration. */
-bool owner_find_recipient(struct str address, struct os_process_account *owner_out,
-			  struct mail_verdict *why_out)
+bool owner_find_recipient(const struct config *config, struct str address,
+			  struct os_process_account *owner_out, struct mail_verdict *why_out)
 {
 	struct mail_parts parts = mail_parts_of(address);
 	struct mail_localpart local;
@@ -34,8 +34,9 @@ bool owner_find_recipient(struct str address, struct os_process_account *owner_o
 		return refuse(why_out, "5.1.1", "No user is called %s", name);
 	if (error < 0)
 		return refuse(why_out, "4.3.0", "Cannot look the user up: %s", strerror(-error));
-	if (owner_out->user.uid == 0)
-		return refuse(why_out, "5.7.0", "Nothing is delivered as %s", name);
+	if (!config_has_mail_user(config, owner_out->user.uid))
+		return refuse(why_out, "5.1.1",
+			      "%s is an account of the system, which has no mail of its own", name);
 	return true;
 }
 
@@ -120,7 +121,7 @@ bool owner_find(const struct config *config, const struct config_service *servic
 	bool is_found = true;
 
 	if (strcmp(name, "%u") == 0)
-		is_found = owner_find_recipient(address, &owner, why_out);
+		is_found = owner_find_recipient(config, address, &owner, why_out);
 	else if (*name != '\0')
 		is_found = find_named(name, &owner, why_out);
 	else if (may_change && *process_user != '\0')

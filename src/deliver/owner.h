@@ -22,8 +22,9 @@ MUST_CHECK bool owner_find(const struct config *config, const struct config_serv
 
 /* The account of the user whose mailbox ADDRESS is, for services with user = "%u": whether or not
  * this process may become that user. False: *WHY_OUT says why there is none, with a status of class
- * 5 if there is certainly none, or nothing may be delivered as that user. */
-MUST_CHECK bool owner_find_recipient(struct str address, struct os_process_account *owner_out,
+ * 5 if there is certainly none, or CONFIG gives that user no mail. */
+MUST_CHECK bool owner_find_recipient(const struct config *config, struct str address,
+				     struct os_process_account *owner_out,
 				     struct mail_verdict *why_out);
 
 #endif

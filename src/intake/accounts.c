@@ -32,7 +32,8 @@ struct intake_accounts {
 	struct intake_account_question *waiting;
 };
 
-static void answer_account(struct intake_account_question *question, enum intake_account account)
+static void answer_account(struct intake_account_question *question, enum intake_account account,
+			   uid_t uid)
 {
 	struct intake_account_request *request = question->request;
 
@@ -40,7 +41,7 @@ static void answer_account(struct intake_account_question *question, enum intake
 		return;
 	question->request = NULL;
 	request->question = NULL;
-	request->found(request->context, account);
+	request->found(request->context, account, uid);
 }
 
 static void ask_helper(struct intake_accounts *accounts)
@@ -59,17 +60,17 @@ static void ask_helper(struct intake_accounts *accounts)
 	}
 }
 
-static enum intake_account judge(int error, const struct os_process_account *account)
+static enum intake_account judge(int error)
 {
 	if (error == 0)
-		return account->user.uid != 0 ? INTAKE_ACCOUNT_FOUND : INTAKE_ACCOUNT_NONE;
+		return INTAKE_ACCOUNT_FOUND;
 	return error == -ENOENT ? INTAKE_ACCOUNT_NONE : INTAKE_ACCOUNT_UNKNOWN;
 }
 
 static void on_readable(void *context, unsigned events)
 {
 	struct intake_accounts *accounts = context;
-	struct os_process_account account;
+	struct os_process_account account = {0};
 	int error = 0;
 	int result;
 
@@ -81,7 +82,7 @@ static void on_readable(void *context, unsigned events)
 			panic("the process that looks users up answers what was not asked");
 		DL_DELETE2(accounts->asked, question, previous, next);
 		accounts->asked_count--;
-		answer_account(question, judge(error, &account));
+		answer_account(question, judge(error), account.user.uid);
 		free(question);
 	}
 	if (result < 0)
@@ -101,7 +102,7 @@ static void expire(struct intake_account_question *questions, int64_t now_us, in
 				*next_us = question->until_us;
 			continue;
 		}
-		answer_account(question, INTAKE_ACCOUNT_UNKNOWN);
+		answer_account(question, INTAKE_ACCOUNT_UNKNOWN, 0);
 	}
 }
 
@@ -157,7 +158,7 @@ void intake_accounts_find(struct intake_accounts *accounts, struct str name,
 	struct os_process_account account;
 
 	if (name.length == 0 || name.length >= sizeof account.name) {
-		request->found(request->context, INTAKE_ACCOUNT_NONE);
+		request->found(request->context, INTAKE_ACCOUNT_NONE, 0);
 		return;
 	}
 	question = memory_alloc_zero(1, sizeof *question + name.length + 1);

@@ -9,18 +9,19 @@
 #include "base/attributes.h"
 #include "base/str.h"
 #include "os/loop.h"
+#include <sys/types.h>
 
 struct intake_accounts;
 
 enum intake_account {
 	INTAKE_ACCOUNT_FOUND,
-	INTAKE_ACCOUNT_NONE,    /* nobody has that name, or nothing may be delivered to him */
+	INTAKE_ACCOUNT_NONE,    /* nobody has that name */
 	INTAKE_ACCOUNT_UNKNOWN, /* no answer within ten seconds, or an error */
 };
 
 /* Storage of the caller, zeroed at first, until it is answered or cancelled. */
 struct intake_account_request {
-	void (*found)(void *context, enum intake_account account);
+	void (*found)(void *context, enum intake_account account, uid_t uid); /* UID: if FOUND */
 	void *context;
 	struct intake_account_question *question; /* NULL: not pending */
 };

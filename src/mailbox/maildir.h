@@ -69,6 +69,11 @@ struct maildir_delivery {
 	bool is_refused; /* out, if not stored: FOLDER cannot be, as what has its name is no
 			  * Maildir, may not be written, or cannot be made; the Maildir is there */
 	uint64_t device; /* out: the file system where it was stored; 0: not stored */
+	/* mailbox/mbox.h only, out: */
+	bool is_locked;   /* not stored, as another program has a lock of the mailbox */
+	const char *flaw; /* not stored, as the file is not one to write to: what is wrong with
+			   * it, a static text; NULL: nothing */
+	uint64_t removed; /* bytes of an incomplete message that were removed from the file */
 };
 
 /* Asked once for a group, when all of it is written to tmp/, and before any of it can be seen: 0,

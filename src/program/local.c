@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* local - delivers into mailboxes: one transport for each maildir service. */
+/* local - delivers into mailboxes: one transport for each service of kind maildir or mbox. */
 #include "deliver/local/local.h"
 #include "base/panic.h"
 #include "mailbox/maildir.h"
@@ -86,7 +86,7 @@ static void make_bases(const struct config *config)
 {
 	os_process_private_mask();
 	for (size_t i = 0; i < config->service_count; i++)
-		if (config->services[i].kind == CONFIG_SERVICE_MAILDIR &&
+		if (config_service_is_local(&config->services[i]) &&
 		    *config->services[i].user == '\0')
 			(void)!maildir_make_base(config_mailbox_base(&config->services[i]));
 }
@@ -99,7 +99,7 @@ static int open_local(struct child *child)
 
 	process = child;
 	make_bases(config);
-	if (!config_has_owners(config, CONFIG_SERVICE_MAILDIR))
+	if (!config_has_mailbox_owners(config))
 		return 0;
 	(void)!os_mounts_open(); /* without it, owners are distinguished later */
 	if (os_process_may_change_user() && *config_process_user(config, "local") != '\0')
@@ -107,19 +107,16 @@ static int open_local(struct child *child)
 	return error == 0 ? os_process_account_helper(&user) : error;
 }
 
+#define KIND(word)                                                                               \
+	{                                                                                        \
+		.kind = CONFIG_SERVICE_##word, .concurrency = CONCURRENCY, .new = new_transport, \
+		.configure = configure, .deliver = deliver, .drain = drain, .lost = lost,        \
+		.free = free_transport                                                           \
+	}
+
 int main(int argc, char **argv)
 {
-	static const struct service_kind kinds[] = {
-		{.kind = CONFIG_SERVICE_MAILDIR,
-		 .concurrency = CONCURRENCY,
-		 .new = new_transport,
-		 .configure = configure,
-		 .deliver = deliver,
-		 .drain = drain,
-		 .lost = lost,
-		 .free = free_transport},
-		{0},
-	};
+	static const struct service_kind kinds[] = {KIND(MAILDIR), KIND(MBOX), {0}};
 
 	return service_main(argc, argv, &(struct service_program){"local", kinds, open_local});
 }

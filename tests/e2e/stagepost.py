@@ -249,6 +249,8 @@ def read_data(path, control):
         return file.read(size)
 
 
+ALL_USERS = "uid_min = 1\nuid_max = 65534\n"  # a test's users are accounts of the system
+
 SPLIT = 3  # of a queue, where a test does not say another one: few folders are soon made and looked through
 
 

@@ -18,7 +18,7 @@ import time
 import pytest
 from disk import Image
 from smtp import deliver
-from stagepost import Maildir, Node, is_root, wait_until
+from stagepost import ALL_USERS, Maildir, Node, is_root, wait_until
 
 pytestmark = pytest.mark.skipif(not is_root(), reason="mail is delivered as its owner by root only")
 
@@ -40,7 +40,7 @@ class World:
         self.mx = Node(
             ground.programs, ground.directory("owners"), switch_user=True, unsafe=ground.unsafe,
             domains=['domain "own.test" { service = own }'], settings=(
-                f'service own {{ kind = maildir path = "{self.homes}/%u/Maildir" user = "%u" }}\n'))
+                ALL_USERS + f'service own {{ kind = maildir path = "{self.homes}/%u/Maildir" user = "%u" }}\n'))
 
     def home(self, user):
         return os.path.join(self.homes, user)

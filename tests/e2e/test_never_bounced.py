@@ -10,7 +10,7 @@ import subprocess
 import pytest
 from dovecot import PASSWORD, Dovecot
 from smtp import Client, deliver
-from stagepost import PATIENCE, give_to_user, is_root, wait_until
+from stagepost import ALL_USERS, PATIENCE, give_to_user, is_root, wait_until
 
 TEXT = b"Subject: hello\r\n\r\nA line.\r\n"
 
@@ -145,7 +145,7 @@ def users_of(mx, kind):
     place = f'kind = maildir path = "{mx.mail}/users/%u"' if kind == "maildir" else 'kind = pipe command = { "/bin/true" }'
     os.makedirs(f"{mx.mail}/users", exist_ok=True)
     os.chmod(f"{mx.mail}/users", 0o1777)
-    return f'service box {{ {place} user = "%u" }}\ndomain "box.test" {{ service = box }}\n'
+    return ALL_USERS + f'service box {{ {place} user = "%u" }}\ndomain "box.test" {{ service = box }}\n'
 
 
 @root_only

@@ -11,7 +11,7 @@ import subprocess
 
 import pytest
 from smtp import Client, deliver
-from stagepost import as_user, is_alive, is_root, split_trace, wait_until
+from stagepost import ALL_USERS, as_user, is_alive, is_root, split_trace, wait_until
 
 TEXT = b"Subject: hello\r\n\r\nA line.\r\n.dots\r\n..\r\n"
 STORED = TEXT.replace(b"\r\n", b"\n")
@@ -315,7 +315,7 @@ needs_root = pytest.mark.skipif(not is_root(), reason="only root can become othe
 @needs_root
 def test_programs_run_as_their_user(node, program, user, who):
     tool = program(REPORT)
-    other = 'service other { kind = maildir path = "/nowhere/%u" user = "%u" }\n'
+    other = ALL_USERS + 'service other { kind = maildir path = "/nowhere/%u" user = "%u" }\n'
     mx = node(domains=[DOMAIN], switch_user=True,
               settings=other + tool.service(tool.report_path, more=f'user = "{user}"'))
     deliver(mx, "daemon@box.test", TEXT)
@@ -371,7 +371,7 @@ def test_no_recipient_makes_a_program_one_of_us(node, program):
     """The mailbox's name decides which user the program runs as: never root, nor a user of ours."""
     tool = program(REPORT)
     mx = node(domains=[DOMAIN], switch_user=True, settings=(
-        "process remote { user = backup }\n" + tool.service(tool.report_path, more='user = "%u"')))
+        ALL_USERS + "process remote { user = backup }\n" + tool.service(tool.report_path, more='user = "%u"')))
     deliver(mx, ["nobody@box.test", "backup@box.test", "sync@box.test"], TEXT, sender="")
     assert refusal(mx, "root@box.test") == (550, b"5.1.1")
     for name in "nobody", "backup", "sync":  # whose group is nobody's: it may connect to the sockets
@@ -437,7 +437,7 @@ def test_a_maildir_belongs_to_its_owner(node, ground):
         os.chown(os.path.join(homes, user), entry.pw_uid, entry.pw_gid)
     os.symlink(secret, os.path.join(homes, "mail", "Maildir"))
     mx = node(domains=[DOMAIN], switch_user=True, settings=(
-        f'service box {{ kind = maildir path = "{homes}/%u/Maildir" user = "%u" }}\n'))
+        ALL_USERS + f'service box {{ kind = maildir path = "{homes}/%u/Maildir" user = "%u" }}\n'))
     deliver(mx, [f"{user}@box.test" for user in
                  ("games", "daemon", "games+tag", "mail")],
             TEXT, sender="")

@@ -12,7 +12,7 @@ import threading
 import pytest
 from inside import NEEDS, PROCESSES, USERS, WITHOUT, inside, status_of
 from smtp import Client, deliver
-from stagepost import PATIENCE, Maildir, free_port, wait_until
+from stagepost import ALL_USERS, PATIENCE, Maildir, free_port, wait_until
 
 TEXT = b"Subject: hello\r\n\r\nA line.\r\n"
 
@@ -95,7 +95,7 @@ def test_nothing_that_is_done_is_refused(node, ground, sync):
     mx = node(switch_user=True, routes=[f"c.test:127.0.0.1;{free_port()}"],
               domains=["a.test", 'domain "own.test" { service = own }',
                        'domain "box.test" { service = box }'],
-              settings=PROCESSES + f'queue_sync = {sync}\nprobe_delay = 1\nspares = 2\n'
+              settings=ALL_USERS + PROCESSES + f'queue_sync = {sync}\nprobe_delay = 1\nspares = 2\n'
               f'service box {{ kind = pipe command = "/bin/false" user = www-data }}\n'
               f'service own {{ kind = maildir path = "{homes}/%u" user = "%u" }}\n')
     shutil.chown(mx.mail, USERS["local"])

@@ -312,6 +312,15 @@ static void check_services(const struct config *config, const struct config_tree
 	}
 }
 
+static void check_users(const struct config *config, const struct config_tree *tree,
+			struct config_problems *problems)
+{
+	if (config->uid_min > config->uid_max)
+		config_problem_report(&tree->root, "uid_max",
+				      "is below uid_min: no user of this machine would have mail",
+				      "a number of at least uid_min", problems);
+}
+
 static void complete_reserve(struct config *config, const struct config_tree *tree)
 {
 	const uint64_t least = 4 << 20;
@@ -331,6 +340,7 @@ void config_check(struct config *config, const struct config_tree *tree,
 	check_values(config, &tree->root, "qmtproutes", ":", problems);
 	check_senders(config, tree, problems);
 	check_services(config, tree, problems);
+	check_users(config, tree, problems);
 	complete_reserve(config, tree);
 	config_check_record(config, tree, problems);
 	config_check_tls(config, tree, problems);

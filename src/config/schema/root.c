@@ -50,6 +50,15 @@ const struct config_setting config_schema_root[] = {
 		MEANING("The user that the processes run as when they are started by root, and "
 			"who owns the queue; empty: the user is not changed. Has no effect "
 			"otherwise. See also section process.")),
+	SETTING(ROOT, "uid_min", number, AT(config, uid_min), INITIAL("1000"), RANGE(1, UINT32_MAX),
+		MEANING("The lowest number of users of this machine who have mail, by a service "
+			"with user = \"%u\"; see UID_MIN in login.defs(5). The accounts of the "
+			"system, below it, have none unless an alias leads it to somebody; root "
+			"never has.")),
+	SETTING(ROOT, "uid_max", number, AT(config, uid_max), INITIAL("60000"),
+		RANGE(1, UINT32_MAX),
+		MEANING("The highest one. With users of other machines (LDAP, SSSD) it may have to "
+			"be higher.")),
 	SETTING(ROOT, "submit_group", group, AT(config, submit_group), INITIAL(""),
 		MEANING("A group whose processes may queue mail by the socket submit in run; "
 			"others may then search that directory. A program sendmail that is "

@@ -49,10 +49,13 @@ static const struct config_word service_tls_words[] = {{"none", CONFIG_TLS_NONE}
 						       {"encrypt", CONFIG_TLS_ENCRYPT},
 						       {"verify", CONFIG_TLS_VERIFY},
 						       {NULL, 0}};
-static const struct config_word kind_words[] = {
-	{"maildir", CONFIG_SERVICE_MAILDIR}, {"lmtp", CONFIG_SERVICE_LMTP},
-	{"pipe", CONFIG_SERVICE_PIPE},       {"mailbox", CONFIG_SERVICE_MAILBOX},
-	{"imap", CONFIG_SERVICE_IMAP},       {NULL, 0}};
+static const struct config_word kind_words[] = {{"maildir", CONFIG_SERVICE_MAILDIR},
+						{"mbox", CONFIG_SERVICE_MBOX},
+						{"lmtp", CONFIG_SERVICE_LMTP},
+						{"pipe", CONFIG_SERVICE_PIPE},
+						{"mailbox", CONFIG_SERVICE_MAILBOX},
+						{"imap", CONFIG_SERVICE_IMAP},
+						{NULL, 0}};
 static const struct config_word class_count_words[] = {
 	{"active", CONFIG_CLASS_COUNT_ACTIVE}, {"all", CONFIG_CLASS_COUNT_OPEN}, {NULL, 0}};
 static const struct config_word over_quota_words[] = {
@@ -188,15 +191,22 @@ const struct config_setting config_schema_section[] = {
 			"program that signs should send short lines. See also bare_newline.")),
 
 	SETTING(SERVICE, "kind", word, AT(config_service, kind), WORDS(kind_words),
-		MEANING("What the service does.")),
+		MEANING("What the service does. maildir: delivers to Maildirs. mbox: delivers to "
+			"files, to the end of which messages are added, as in /var/mail. lmtp: "
+			"passes mail to an LMTP server. pipe: runs a program. mailbox and imap: "
+			"file each message once, in Maildirs or at an IMAP server, see "
+			"stagepost-record(5).")),
 	SETTING(SERVICE, "path", mailbox_path, AT(config_service, path),
-		KINDS(KIND(MAILDIR) | KIND(MAILBOX)),
-		MEANING("The Maildir of a mailbox. %d is its domain, %u its local part "
-			"without extension, %% a percent sign. The delivering process can access "
-			"only "
-			"what is below the "
-			"directory in the path before its first %: a symbolic link that leads "
-			"elsewhere is not followed, and mail waits.")),
+		KINDS(KIND(MAILDIR) | KIND(MBOX) | KIND(MAILBOX)),
+		MEANING("The Maildir of a mailbox, or its file. %d is its domain, %u its local "
+			"part without extension, %% a percent sign. The delivering process can "
+			"access only what is below the directory in the path before its first %: "
+			"a symbolic link that leads elsewhere is not followed, and mail waits. "
+			"mbox: the file must be the user's, have one name and be no symbolic "
+			"link; otherwise its mail waits (4.3.0, event mailbox_refused). A new "
+			"file has mode 0600. Both it and the lock files beside it (NAME.lock) get "
+			"the group of the directory before the first %, if that group may write "
+			"there, as group mail may in /var/mail.")),
 	SETTING(SERVICE, "quota", quota, AT(config_service, quota), INITIAL(""),
 		KINDS(KIND(MAILDIR) | KIND(MAILBOX)),
 		MEANING("The limit of a mailbox: bytes, with K, M, G or T; after a comma the "
@@ -243,16 +253,25 @@ const struct config_setting config_schema_section[] = {
 			"in the log and in the bounce, and may begin with an enhanced status code "
 			"of its own.")),
 	SETTING(SERVICE, "user", owner, AT(config_service, user), INITIAL(""),
-		KINDS(KIND(MAILDIR) | KIND(PIPE)),
+		KINDS(KIND(MAILDIR) | KIND(MBOX) | KIND(PIPE)),
 		MEANING("The user to deliver as: a name, or %u for the user of the recipient's "
 			"local part; empty: setting user. Takes effect only when Stagepost is "
 			"started by root; otherwise it must be the user who started it, or mail "
 			"waits. Nothing is delivered as root. With %u a recipient who is no user "
-			"of "
-			"this machine is refused; but a postmaster is not, whose mail goes to the "
-			"postmaster of this node. pipe: a user as which no process of "
+			"of this machine (getpwnam(3)), or none between uid_min and uid_max, is "
+			"refused (5.1.1); but a postmaster is not, whose mail goes to the "
+			"postmaster of this node. Users are looked up for each message, without a "
+			"cache; if that fails, or takes more than ten seconds, mail waits "
+			"(4.3.0). Their files .forward are not read: records of the directory can "
+			"forward. pipe: a user as which no process of "
 			"Stagepost runs, so it must be set unless setting user is empty; the "
 			"program has only the groups of that user.")),
+	SETTING(SERVICE, "lock_timeout", seconds, AT(config_service, lock_timeout), INITIAL("10s"),
+		RANGE(0, 3600), KINDS(KIND(MBOX)),
+		MEANING("How long a message waits for a mailbox that another program has locked, "
+			"before it is deferred (4.2.0); other mailboxes do not wait for it. Both "
+			"locks of Debian's policy are taken: fcntl(2), then the lock file, which "
+			"counts as abandoned when it is five minutes old.")),
 	SETTING(SERVICE, "xforward", boolean, AT(config_service, xforward), INITIAL("no"),
 		KINDS(KIND(LMTP)),
 		MEANING("Whether the client of a message is reported to the server by XFORWARD, if "

@@ -14,6 +14,7 @@
 
 enum config_service_kind { /* 0: unknown */
 			   CONFIG_SERVICE_MAILDIR = 1,
+			   CONFIG_SERVICE_MBOX,
 			   CONFIG_SERVICE_LMTP,
 			   CONFIG_SERVICE_PIPE,
 			   CONFIG_SERVICE_MAILBOX,
@@ -38,7 +39,7 @@ struct config_service {
 	const char *name; /* [a-z0-9_-]{1,32}, not "remote" or "list"; also a directory in the
 			   * queue */
 	enum config_service_kind kind;
-	const char *path;  /* maildir, mailbox: with %d (domain), %u (local part), %% */
+	const char *path;  /* maildir, mbox, mailbox: with %d (domain), %u (local part), %% */
 	const char *quota; /* maildir: as in mail/mailbox/quota.h; "": no quotas */
 	enum config_over_quota over_quota;
 	struct config_endpoint address; /* lmtp */
@@ -48,8 +49,10 @@ struct config_service {
 	const char **command; /* pipe: the program's path, and arguments with
 			       * %a %d %s %u %x %% */
 	size_t command_count;
-	const char *user; /* maildir, pipe: user to deliver as; "%u": the mailbox's; "": not set */
-	uint32_t timeout; /* seconds; lmtp: for a reply; pipe: for a run */
+	const char *user; /* maildir, mbox, pipe: user to deliver as; "%u": the mailbox's; "": not
+			   * set */
+	uint32_t lock_timeout;     /* seconds; mbox: how long a locked mailbox is waited for */
+	uint32_t timeout;          /* seconds; lmtp: for a reply; pipe: for a run */
 	uint64_t output_max;       /* pipe: bytes */
 	enum config_tls_level tls; /* lmtp */
 	const char *authority;     /* lmtp: PEM file; "": setting tls_authorities */

@@ -37,8 +37,10 @@ void local_entry_finish_one(struct local_entry *entry, size_t index, const struc
 void local_batch_finish(const struct local_batch *batch, size_t first, size_t end, bool is_lost)
 {
 	for (size_t i = first; i < end; i++)
-		local_entry_finish_one(batch->targets[i].entry, batch->targets[i].index,
-				       is_lost ? NULL : &batch->group.deliveries[i].verdict);
+		if (batch->targets[i].entry != NULL)
+			local_entry_finish_one(batch->targets[i].entry, batch->targets[i].index,
+					       is_lost ? NULL
+						       : &batch->group.deliveries[i].verdict);
 }
 
 void local_batch_clear(struct local_batch *batch)

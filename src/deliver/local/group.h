@@ -28,10 +28,12 @@ struct local_list {
 };
 
 struct local_target {
-	struct local_entry *entry;
-	size_t index; /* of the recipient */
+	struct local_entry *entry; /* NULL: the delivery was moved elsewhere */
+	size_t index;              /* of the recipient */
 	struct str path;
 	struct os_process_user owner;
+	int64_t locked_us; /* monotonic, since when its mailbox is known to be locked; 0: it is
+			    * not */
 };
 
 /* A group, and the target of each of its deliveries. Zeroed: empty. */

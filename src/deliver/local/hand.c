@@ -5,10 +5,9 @@
 #include "os/worker.h"
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct local_hand {
-	struct maildir *maildir;
+	struct local_writer *writer;
 	struct os_worker *worker;
 	pthread_mutex_t mutex; /* guards what follows */
 	struct local_group group;
@@ -22,20 +21,6 @@ static bool is_same_owner(const struct os_process_user *a, const struct os_proce
 {
 	return a->change == b->change && a->uid == b->uid && a->gid == b->gid &&
 	       a->keeps_groups == b->keeps_groups;
-}
-
-static void deliver_as(struct maildir *maildir, const struct os_process_user *owner,
-		       struct maildir_delivery *deliveries, size_t count)
-{
-	int error = owner->change ? os_process_files_as(owner) : 0;
-
-	if (error == 0)
-		maildir_deliver_group(maildir, deliveries, count, NULL);
-	for (size_t i = 0; i < count && error < 0; i++)
-		mail_verdict_set(&deliveries[i].verdict, "4.3.0",
-				 "Cannot deliver as the mailbox's owner: %s", strerror(-error));
-	if (owner->change && error == 0)
-		os_process_files_as_self();
 }
 
 /* Goes to the next owner's deliveries; false at the end. With the mutex held. */
@@ -53,8 +38,7 @@ static bool next_owner(struct local_hand *hand)
 	return true;
 }
 
-/* Owner by owner: meanwhile this thread has that owner's file access rights, so that symbolic
- * links in their directories lead only where they could go themselves. */
+/* Owner by owner. */
 static void work(void *context)
 {
 	struct local_hand *hand = context;
@@ -65,8 +49,8 @@ static void work(void *context)
 		size_t count = hand->end - first;
 
 		pthread_mutex_unlock(&hand->mutex);
-		deliver_as(hand->maildir, &hand->group.owners[first],
-			   &hand->group.deliveries[first], count);
+		local_writer_deliver(hand->writer, &hand->group.owners[first],
+				     &hand->group.deliveries[first], count);
 		pthread_mutex_lock(&hand->mutex);
 	}
 	pthread_mutex_unlock(&hand->mutex);
@@ -75,7 +59,7 @@ static void work(void *context)
 static void destroy(struct local_hand *hand)
 {
 	pthread_mutex_destroy(&hand->mutex);
-	maildir_free(hand->maildir);
+	local_writer_free(hand->writer);
 	free(hand);
 }
 
@@ -99,12 +83,12 @@ void local_hand_free(struct local_hand *hand)
 	destroy(hand);
 }
 
-void local_hand_give(struct local_hand *hand, struct maildir *maildir,
+void local_hand_give(struct local_hand *hand, struct local_writer *writer,
 		     const struct local_group *group)
 {
-	if (hand->maildir != maildir)
-		maildir_free(hand->maildir);
-	hand->maildir = maildir;
+	if (hand->writer != writer)
+		local_writer_free(hand->writer);
+	hand->writer = writer;
 	hand->group = *group;
 	hand->limit = group->count;
 	hand->first = 0;

@@ -10,7 +10,7 @@
 #ifndef DELIVER_LOCAL_HAND_H
 #define DELIVER_LOCAL_HAND_H
 
-#include "mailbox/maildir.h"
+#include "deliver/local/writer.h"
 #include "os/loop.h"
 #include "os/process/process.h"
 
@@ -29,9 +29,9 @@ MUST_CHECK int local_hand_new(struct os_wakeup *wakeup, struct local_hand **hand
 /* Waits until its current work ends. */
 void local_hand_free(struct local_hand *hand);
 
-/* Makes GROUP's deliveries by MAILDIR; the hand owns both until the next call. It must have no
+/* Makes GROUP's deliveries by WRITER; the hand owns both until the next call. It must have no
  * other group. */
-void local_hand_give(struct local_hand *hand, struct maildir *maildir,
+void local_hand_give(struct local_hand *hand, struct local_writer *writer,
 		     const struct local_group *group);
 /* Whether the group is done, so that every delivery not taken back has its verdict. */
 bool local_hand_is_done(struct local_hand *hand);

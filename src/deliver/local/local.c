@@ -3,11 +3,11 @@
 #include "base/panic.h"
 #include "deliver/local/devices.h"
 #include "deliver/local/group.h"
+#include "deliver/local/locked.h"
 #include "deliver/local/places.h"
 #include "deliver/owner.h"
 #include "deliver/quotas.h"
 #include "log/event.h"
-#include "mailbox/maildir.h"
 #include "os/clock.h"
 #include "os/process/process.h"
 #include <stdlib.h>
@@ -33,6 +33,8 @@ struct deliver_local {
 	struct deliver_quotas *quotas;
 	struct local_list waiting;
 	struct local_batch rest; /* taken back from a stuck hand, to go next; may have no targets */
+	struct local_locked *locked;
+	bool is_draining; /* nothing is set aside any more */
 	struct local_places places;
 	struct local_devices *devices;
 };
@@ -124,23 +126,15 @@ static void gather(struct deliver_local *local, struct local_batch *batch)
 	local_batch_fill(batch);
 }
 
-static enum maildir_sync sync_of(enum config_sync sync)
-{
-	if (sync == CONFIG_SYNC_FILESYSTEM)
-		return MAILDIR_SYNC_FILESYSTEM;
-	return sync == CONFIG_SYNC_FILES ? MAILDIR_SYNC_FILES : MAILDIR_SYNC_AUTO;
-}
-
 static void give(struct deliver_local *local, struct local_place *place)
 {
-	if (place->generation != local->generation || place->maildir == NULL)
-		place->maildir =
-			maildir_new(local->config->hostname, sync_of(local->config->queue_sync));
+	if (place->generation != local->generation || place->writer == NULL)
+		place->writer = local_writer_new(local->config, local->service);
 	place->generation = local->generation;
 	place->first = 0;
 	place->is_busy = true;
 	place->is_lost = false;
-	local_hand_give(place->hand, place->maildir, &place->batch.group);
+	local_hand_give(place->hand, place->writer, &place->batch.group);
 	os_timer_start(local->watch, WATCH_US);
 }
 
@@ -155,14 +149,23 @@ static bool may_go_on(void *context, struct local_target *target)
 	return false;
 }
 
-/* Takes the deliveries taken back, except for owners who became stuck since they were gathered. */
-static void take_rest(struct deliver_local *local, struct local_batch *batch)
+/* Takes the deliveries taken back, or those whose mailboxes were locked, except for owners who
+ * became stuck since they were gathered; or jobs that wait. */
+static void take_next(struct deliver_local *local, struct local_batch *batch)
 {
+	bool is_again = local->rest.targets != NULL;
+
 	*batch = local->rest;
 	local->rest = (struct local_batch){0};
-	local_batch_keep(batch, may_go_on, local);
-	if (batch->group.count == 0)
-		local_batch_clear(batch);
+	if (!is_again)
+		is_again = local_locked_give(local->locked, batch);
+	if (is_again)
+		local_batch_keep(batch, may_go_on, local);
+	if (batch->group.count > 0)
+		return;
+	local_batch_clear(batch);
+	if (local->waiting.first != NULL)
+		gather(local, batch);
 }
 
 static void start(void *context)
@@ -171,15 +174,24 @@ static void start(void *context)
 	struct local_place *place;
 
 	if (local_places_is_working(&local->places) ||
-	    (local->waiting.first == NULL && local->rest.targets == NULL))
+	    (local->waiting.first == NULL && local->rest.targets == NULL &&
+	     !local_locked_is_due(local->locked)))
 		return;
 	place = local_places_idle(&local->places, local->wakeup);
 	if (place == NULL)
 		return;
-	take_rest(local, &place->batch);
-	if (place->batch.group.count == 0)
-		gather(local, &place->batch);
-	give(local, place);
+	take_next(local, &place->batch);
+	if (place->batch.group.count > 0)
+		give(local, place);
+}
+
+/* How many may wait for locks: half of the transport's places. */
+static size_t locked_max(const struct deliver_local *local)
+{
+	const struct config_transport *transport =
+		config_transport_find(local->config, str_from(local->service->name));
+
+	return transport != NULL ? (transport->concurrency + 1) / 2 : 1;
 }
 
 /* The disk of the owner of PLACE's delivery I. */
@@ -190,13 +202,23 @@ static struct local_disk disk_of(const struct deliver_local *local, const struct
 				  place->batch.group.deliveries[i].path);
 }
 
+/* Deliveries [FIRST, END) of PLACE are done. */
+static void finish(struct deliver_local *local, struct local_place *place, size_t first, size_t end)
+{
+	local_place_log_found(place, first, end);
+	if (!place->is_lost && !local->is_draining)
+		local_locked_take(local->locked, local->service, locked_max(local), &place->batch,
+				  first, end);
+	local_batch_finish(&place->batch, first, end, place->is_lost);
+}
+
 /* Deliveries from END on are for another hand. Those already done are reported now, even if
  * other deliveries of the same message wait. */
 static void set_stuck(struct deliver_local *local, struct local_place *place, size_t first,
 		      size_t end)
 {
 	local->rest = local_batch_split(&place->batch, end);
-	local_batch_finish(&place->batch, 0, first, place->is_lost);
+	finish(local, place, 0, first);
 	place->first = first;
 	place->disk = disk_of(local, place, first);
 	place->is_stuck = true;
@@ -220,7 +242,7 @@ static void come_back(struct deliver_local *local, struct local_place *place)
 	if (place->is_stuck)
 		local_place_log(place, EVENT_MAILBOX_BACK);
 	local_devices_learn(local->devices, &place->batch.group);
-	local_batch_finish(&place->batch, place->first, place->batch.group.count, place->is_lost);
+	finish(local, place, place->first, place->batch.group.count);
 	local_batch_clear(&place->batch);
 	place->is_busy = false;
 	place->is_stuck = false;
@@ -301,6 +323,7 @@ struct deliver_local *deliver_local_new(struct os_loop *loop, const struct confi
 	local->watch = os_timer_new(loop, watch, local);
 	local->start = (struct os_task){.call = start, .context = local};
 	local->devices = local_devices_new();
+	local->locked = local_locked_new(loop, start, local);
 	local->directory = directory;
 	local->quotas = deliver_quotas_new(take, give_up, local);
 	(void)local_places_idle(&local->places,
@@ -324,6 +347,7 @@ static void give_up_waiting(struct deliver_local *local)
 	deliver_quotas_give_up(local->quotas);
 	while ((entry = local_list_take(&local->waiting)) != NULL)
 		deliver_helper_finish(entry->job);
+	local_locked_give_up(local->locked);
 	local_batch_finish(&local->rest, 0, local->rest.group.count, true);
 	local_batch_clear(&local->rest);
 }
@@ -343,6 +367,7 @@ void deliver_local_free(struct deliver_local *local)
 	deliver_quotas_free(local->quotas);
 	os_wakeup_free(local->wakeup);
 	local_devices_free(local->devices);
+	local_locked_free(local->locked);
 	free(local);
 }
 
@@ -364,6 +389,7 @@ void deliver_local_start(struct deliver_local *local, struct deliver_helper_job 
 
 void deliver_local_drain(struct deliver_local *local)
 {
+	local->is_draining = true;
 	give_up_waiting(local);
 }
 

@@ -14,11 +14,11 @@ enum { LOCAL_PLACES_MAX = 48 }; /* threads; each may be stuck with one mailbox o
 
 struct local_place {
 	struct local_hand *hand;
-	struct maildir *maildir;  /* owned by the hand */
-	unsigned generation;      /* of the configuration that it was made from */
-	struct local_batch batch; /* while is_busy */
-	size_t first;             /* in the batch: those before it are reported */
-	struct local_disk disk;   /* the owner's, while is_stuck */
+	struct local_writer *writer; /* owned by the hand */
+	unsigned generation;         /* of the configuration that it was made from */
+	struct local_batch batch;    /* while is_busy */
+	size_t first;                /* in the batch: those before it are reported */
+	struct local_disk disk;      /* the owner's, while is_stuck */
 	bool is_busy;
 	bool is_stuck; /* the disk of its current owner does not answer */
 	bool is_lost;  /* its deliveries get no report */
@@ -44,6 +44,9 @@ size_t local_places_stuck_on(const struct local_places *places, const struct loc
 bool local_places_blocks(const struct local_places *places, const struct local_devices *devices,
 			 uid_t uid, struct str path);
 
+/* Logs what deliveries [FIRST, END) of PLACE, which are done, have found: mailboxes that are no
+ * files to write to, and incomplete messages that were removed. */
+void local_place_log_found(const struct local_place *place, size_t first, size_t end);
 /* Logs that the mailbox at which PLACE stands got stuck, or came back. */
 void local_place_log(const struct local_place *place, enum log_name name);
 

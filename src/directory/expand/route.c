@@ -57,6 +57,7 @@ static bool can_take(const struct config_service *service, struct str address)
 
 	switch (service->kind) {
 	case CONFIG_SERVICE_MAILDIR:
+	case CONFIG_SERVICE_MBOX:
 	case CONFIG_SERVICE_MAILBOX:
 		return takes && fits(MAIL_TEMPLATE_PATH, service->path, &values);
 	case CONFIG_SERVICE_IMAP:

@@ -65,16 +65,18 @@ static void on_post_judged(void *context, const struct mail_verdict *verdict, bo
 
 static void ask_owner(struct intake_session *session);
 
-static void on_account(void *context, enum intake_account account)
+static void on_account(void *context, enum intake_account account, uid_t uid)
 {
 	struct intake_session *session = context;
+	bool is_found = account == INTAKE_ACCOUNT_FOUND;
 	struct mail_verdict verdict;
 
-	if (account == INTAKE_ACCOUNT_NONE) {
+	if (account == INTAKE_ACCOUNT_NONE ||
+	    (is_found && !config_has_mail_user(session->intake->config, uid))) {
 		ask_owner(session);
 		return;
 	}
-	if (account == INTAKE_ACCOUNT_FOUND)
+	if (is_found)
 		mail_verdict_set(&verdict, "2.1.5", "Recipient ok");
 	else
 		mail_verdict_set(&verdict, "4.3.0", "The address cannot be looked up now");
@@ -90,7 +92,8 @@ static void ask_owner(struct intake_session *session)
 
 	if (session->owners.length == 0) {
 		session->reason =
-			"the service delivers as users, and this machine has none of that name";
+			"the service delivers as users, and this machine has none of that name "
+			"between uid_min and uid_max";
 		mail_verdict_set(&verdict, "5.1.1", "No such user here");
 		answer_recipient(session, &verdict);
 		return;

@@ -18,6 +18,7 @@ static enum manager_helper helper_for(const struct manager *manager, struct str 
 {
 	static const enum manager_helper by_kind[CONFIG_SERVICE_KINDS] = {
 		[CONFIG_SERVICE_MAILDIR] = MANAGER_LOCAL,
+		[CONFIG_SERVICE_MBOX] = MANAGER_LOCAL,
 		[CONFIG_SERVICE_LMTP] = MANAGER_LMTP,
 		[CONFIG_SERVICE_PIPE] = MANAGER_PIPE,
 		[CONFIG_SERVICE_MAILBOX] = MANAGER_MAILBOX,

@@ -192,6 +192,7 @@ static void fill_info(const struct stat *status, struct os_file_info *info_out)
 		.is_directory = S_ISDIR(status->st_mode),
 		.mode = status->st_mode,
 		.owner = status->st_uid,
+		.group = status->st_gid,
 	};
 }
 

@@ -42,6 +42,7 @@ struct os_file_info {
 	bool is_directory;
 	mode_t mode; /* type and permissions: st_mode of stat(2) */
 	uid_t owner;
+	gid_t group;
 };
 
 struct os_file_space {

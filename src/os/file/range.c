@@ -14,13 +14,25 @@ static int control(int file, int command, struct flock *lock)
 	return result < 0 ? -errno : 0;
 }
 
-int os_file_range_lock(int file, uint64_t offset)
+static int lock_bytes(int file, uint64_t offset, uint64_t count)
 {
-	struct flock lock = {
-		.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)offset, .l_len = 1};
+	struct flock lock = {.l_type = F_WRLCK,
+			     .l_whence = SEEK_SET,
+			     .l_start = (off_t)offset,
+			     .l_len = (off_t)count}; /* 0: up to the end, wherever that will be */
 	int error = control(file, F_OFD_SETLK, &lock);
 
 	return error == -EACCES ? -EAGAIN : error;
+}
+
+int os_file_range_lock(int file, uint64_t offset)
+{
+	return lock_bytes(file, offset, 1);
+}
+
+int os_file_range_lock_all(int file)
+{
+	return lock_bytes(file, 0, 0);
 }
 
 void os_file_range_unlock(int file, uint64_t offset)

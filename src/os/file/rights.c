@@ -21,6 +21,7 @@ int os_file_info_behind(const char *path, struct os_file_info *info_out)
 		.is_directory = S_ISDIR(status.st_mode),
 		.mode = status.st_mode,
 		.owner = status.st_uid,
+		.group = status.st_gid,
 	};
 	return 0;
 }

@@ -8,6 +8,7 @@
 #include "base/panic.h"
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
@@ -18,23 +19,30 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { HELPER_SOCKET = 3 };
+enum { HELPER_SOCKET = 3, PATIENCE_MS = 10000 };
 
 struct answer {
 	int error;
 	struct os_process_account account;
 };
 
-static int helper = -1;
+static struct {
+	int socket;
+	bool is_late; /* it has not answered yet what nobody waits for any more */
+} helper = {.socket = -1};
 
+/* The C library sets errno to 0 exactly if all services were asked, and none knows the name. A
+ * service that cannot be reached may leave ENOENT there, for its socket or its file. */
 static int find_here(const char *name, struct os_process_account *out)
 {
 	const struct passwd *entry;
 
-	errno = 0;
+	errno = EIO;
 	entry = getpwnam(name);
+	if (entry == NULL && errno == 0)
+		return -ENOENT;
 	if (entry == NULL)
-		return errno != 0 ? -errno : -ENOENT;
+		return errno == ENOENT ? -EIO : -errno;
 	if (strlen(entry->pw_name) >= sizeof out->name || strlen(entry->pw_dir) >= sizeof out->home)
 		return -ENAMETOOLONG;
 	out->user = (struct os_process_user){
@@ -44,21 +52,42 @@ static int find_here(const char *name, struct os_process_account *out)
 	return 0;
 }
 
-static int ask(const char *name, struct os_process_account *out)
+/* Waits up to so long for the helper's answer; false: there is none. */
+static bool await_answer(struct answer *answer, int milliseconds)
+{
+	struct pollfd ready = {.fd = helper.socket, .events = POLLIN};
+	ssize_t length;
+	int count;
+
+	do
+		count = poll(&ready, 1, milliseconds);
+	while (count < 0 && errno == EINTR);
+	if (count == 0)
+		return false;
+	do
+		length = recv(helper.socket, answer, sizeof *answer, 0);
+	while (length < 0 && errno == EINTR);
+	if (length != (ssize_t)sizeof *answer)
+		panic("the process that looks users up has ended");
+	return true;
+}
+
+/* One that did not answer in time is not waited for again until it has. */
+static int ask_helper(const char *name, struct os_process_account *out)
 {
 	struct answer answer;
 	ssize_t length;
 
 	if (strlen(name) >= sizeof answer.account.name)
 		return -ENOENT;
+	if (helper.is_late && !await_answer(&answer, 0))
+		return -ETIMEDOUT;
 	do
-		length = send(helper, name, strlen(name), MSG_NOSIGNAL);
+		length = send(helper.socket, name, strlen(name), MSG_NOSIGNAL);
 	while (length < 0 && errno == EINTR);
-	do
-		length = recv(helper, &answer, sizeof answer, 0);
-	while (length < 0 && errno == EINTR);
-	if (length != (ssize_t)sizeof answer)
-		panic("the process that looks users up has ended");
+	helper.is_late = !await_answer(&answer, PATIENCE_MS);
+	if (helper.is_late)
+		return -ETIMEDOUT;
 	if (answer.error == 0)
 		*out = answer.account;
 	return answer.error;
@@ -66,7 +95,7 @@ static int ask(const char *name, struct os_process_account *out)
 
 int os_process_account_find(const char *name, struct os_process_account *out)
 {
-	return helper >= 0 ? ask(name, out) : find_here(name, out);
+	return helper.socket >= 0 ? ask_helper(name, out) : find_here(name, out);
 }
 
 static _Noreturn void serve(int socket, const struct os_process_user *user)
@@ -123,7 +152,7 @@ int os_process_account_helper(const struct os_process_user *user)
 
 	if (socket < 0)
 		return socket;
-	helper = socket;
+	helper.socket = socket;
 	return 0;
 }
 

@@ -34,10 +34,11 @@ struct os_process_account {
 	char home[256];
 };
 
-/* Looks up the account; -ENOENT: there is none. */
+/* Looks up the account; -ENOENT: there is certainly none; another -errno: that is not known. */
 MUST_CHECK int os_process_account_find(const char *name, struct os_process_account *out);
 /* Starts a helper process, as USER, that looks up accounts for this one until this one ends: to
- * call before losing the right to open the necessary files. */
+ * call before losing the right to open the necessary files. One look-up then takes ten seconds at
+ * most (-ETIMEDOUT), and as long as that one is not answered others fail at once. */
 MUST_CHECK int os_process_account_helper(const struct os_process_user *user);
 /* Looks up the user, without supplementary groups; -ENOENT: there is none. */
 MUST_CHECK int os_process_user_find(const char *name, struct os_process_user *out);

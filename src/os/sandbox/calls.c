@@ -190,7 +190,8 @@ static int allow_within(scmp_filter_ctx filter, unsigned calls)
 		{"fcntl", SCMP_A1(SCMP_CMP_EQ, F_SETLK), OS_SANDBOX_DATABASE},
 		{"fcntl", SCMP_A1(SCMP_CMP_EQ, F_SETLKW), OS_SANDBOX_DATABASE},
 		{"fcntl", SCMP_A1(SCMP_CMP_EQ, F_OFD_GETLK), OS_SANDBOX_DATABASE},
-		{"fcntl", SCMP_A1(SCMP_CMP_EQ, F_OFD_SETLK), OS_SANDBOX_DATABASE},
+		{"fcntl", SCMP_A1(SCMP_CMP_EQ, F_OFD_SETLK),
+		 OS_SANDBOX_DATABASE | OS_SANDBOX_LOCKS},
 	};
 	int error = 0;
 

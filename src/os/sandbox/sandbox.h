@@ -70,6 +70,7 @@ enum os_sandbox_calls { /* besides memory, time, threads, and I/O on existing so
 					  * them down; not shared ones. The first is part of DNS */
 			OS_SANDBOX_SPACE = 1 << 16, /* ask how much space is free where an open file
 						     * is; part of OPEN */
+			OS_SANDBOX_LOCKS = 1 << 17, /* lock the bytes of files; part of DATABASE */
 };
 
 struct os_sandbox {

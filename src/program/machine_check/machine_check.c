@@ -119,7 +119,7 @@ static void check_services(struct machine_check *check)
 
 		if (service->kind == CONFIG_SERVICE_PIPE && service->command_count > 0)
 			check_program(check, service);
-		if (service->kind == CONFIG_SERVICE_MAILDIR && service->path != NULL)
+		if (config_service_is_local(service) && service->path != NULL)
 			check_mailbox_path(check, service);
 	}
 }
@@ -290,7 +290,7 @@ static bool lacks_postmaster(const struct config *config, const struct config_do
 	if (service->kind == CONFIG_SERVICE_LMTP)
 		return asks_servers && lmtp_talk_lacks(config, service, buffer_view(&address), why);
 	if (service->user == NULL || strcmp(service->user, "%u") != 0 ||
-	    owner_find_recipient(buffer_view(&address), &owner, &verdict))
+	    owner_find_recipient(config, buffer_view(&address), &owner, &verdict))
 		return false;
 	buffer_append_string(why, verdict.text);
 	return true;

@@ -23,13 +23,15 @@ static void add_queue(struct sandbox *sandbox, const struct config *config,
 
 static void add_mailboxes(struct sandbox *sandbox, const struct config *config, unsigned access)
 {
-	enum config_service_kind kind = strcmp(sandbox->profile->program, "mailbox") == 0
-						? CONFIG_SERVICE_MAILBOX
-						: CONFIG_SERVICE_MAILDIR;
+	bool is_mailbox = strcmp(sandbox->profile->program, "mailbox") == 0;
 
-	for (size_t i = 0; i < config->service_count; i++)
-		if (config->services[i].kind == kind)
-			add_path(sandbox, config_mailbox_base(&config->services[i]), access);
+	for (size_t i = 0; i < config->service_count; i++) {
+		const struct config_service *service = &config->services[i];
+
+		if (is_mailbox ? service->kind == CONFIG_SERVICE_MAILBOX
+			       : config_service_is_local(service))
+			add_path(sandbox, config_mailbox_base(service), access);
+	}
 }
 
 /* Allows the directory of the file at PATH: others are created next to it, or replace it. */

@@ -11,12 +11,19 @@ enum {
 	       OS_SANDBOX_REMOVE, /* everything that is done to files */
 };
 
-static unsigned calls_for_owners(const struct config *config)
+static bool has_mbox(const struct config *config)
 {
-	bool has_owners =
-		os_process_may_change_user() && config_has_owners(config, CONFIG_SERVICE_MAILDIR);
+	for (size_t i = 0; i < config->service_count; i++)
+		if (config->services[i].kind == CONFIG_SERVICE_MBOX)
+			return true;
+	return false;
+}
 
-	return has_owners ? OS_SANDBOX_OWNERS : 0;
+static unsigned calls_for_local(const struct config *config)
+{
+	bool has_owners = os_process_may_change_user() && config_has_mailbox_owners(config);
+
+	return (has_owners ? OS_SANDBOX_OWNERS : 0) | (has_mbox(config) ? OS_SANDBOX_LOCKS : 0);
 }
 
 static unsigned calls_for_servers(const struct config *config)
@@ -166,7 +173,7 @@ static const struct sandbox_profile profiles[] = {
 	  /* os_file_order_watch() */
 	  {SANDBOX_IN_SYSTEM, "/proc/fs/ext4", OS_SANDBOX_READ},
 	  {SANDBOX_IN_SYSTEM, "/sys/devices", OS_SANDBOX_READ}},
-	 calls_for_owners},
+	 calls_for_local},
 	{"mailbox",
 	 OS_SANDBOX_OPEN,
 	 {{SANDBOX_IN_MAILBOXES, "", KEEP | OS_SANDBOX_FOLDERS},

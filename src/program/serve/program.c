@@ -50,11 +50,6 @@ static bool has_service(const struct config *config, enum config_service_kind ki
 	return false;
 }
 
-static bool has_maildirs(const struct config *config)
-{
-	return has_service(config, CONFIG_SERVICE_MAILDIR);
-}
-
 static bool has_programs(const struct config *config)
 {
 	return has_service(config, CONFIG_SERVICE_PIPE);
@@ -78,11 +73,6 @@ static bool has_secrets(const struct config *config)
 static bool has_policies(const struct config *config)
 {
 	return config->mta_sts || config->tls_reports;
-}
-
-static bool has_mailbox_owners(const struct config *config)
-{
-	return config_has_owners(config, CONFIG_SERVICE_MAILDIR);
 }
 
 static bool has_program_owners(const struct config *config)
@@ -210,8 +200,8 @@ const struct serve_program serve_programs[SERVE_PROGRAMS] = {
 	 .has_site_key = true},
 	{.name = "local",
 	 .turn = TURN_HELPERS,
-	 .is_wanted = has_maildirs,
-	 .becomes_others = has_mailbox_owners,
+	 .is_wanted = config_has_local_service,
+	 .becomes_others = config_has_mailbox_owners,
 	 .targets = {"send", "directory"},
 	 .pace = &ONES_OWN,
 	 .has_site_key = true},

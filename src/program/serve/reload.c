@@ -62,22 +62,18 @@ static void refuse_sockets(struct supervisor *supervisor)
 	keep_sockets(supervisor);
 }
 
-/* Whether services of KIND begin or cease to deliver as other users. */
-static bool has_changed(const struct config *old, const struct config *new,
-			enum config_service_kind kind)
-{
-	return config_has_owners(old, kind) != config_has_owners(new, kind);
-}
-
-/* A setting that a running node cannot change: reported, not ignored. */
+/* A setting that a running node cannot change: reported, not ignored. Whether services deliver as
+ * other users is one. */
 static const char *fixed_setting_changed(const struct config *old, const struct config *new)
 {
 	const char *setting = config_fixed_change(old, new);
 
 	if (setting != NULL)
 		return setting;
-	if (os_process_may_change_user() && (has_changed(old, new, CONFIG_SERVICE_MAILDIR) ||
-					     has_changed(old, new, CONFIG_SERVICE_PIPE)))
+	if (os_process_may_change_user() &&
+	    (config_has_mailbox_owners(old) != config_has_mailbox_owners(new) ||
+	     config_has_owners(old, CONFIG_SERVICE_PIPE) !=
+		     config_has_owners(new, CONFIG_SERVICE_PIPE)))
 		return "user of services";
 	return NULL;
 }

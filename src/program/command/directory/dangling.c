@@ -62,14 +62,14 @@ static bool is_dangling(struct str status)
 }
 
 /* Where a service delivers as the user whose mailbox it is, this machine needs that user. */
-static bool lacks_owner(const struct config_service *service, const struct directory_route *route,
-			struct buffer *why)
+static bool lacks_owner(const struct config *config, const struct config_service *service,
+			const struct directory_route *route, struct buffer *why)
 {
 	struct os_process_account owner;
 	struct mail_verdict verdict;
 
 	if (service->user == NULL || strcmp(service->user, "%u") != 0 ||
-	    owner_find_recipient(route->address, &owner, &verdict))
+	    owner_find_recipient(config, route->address, &owner, &verdict))
 		return false;
 	buffer_append_string(why, verdict.text);
 	return true;
@@ -92,8 +92,8 @@ static void take_local(const struct look *look, const struct directory_route *ro
 	struct buffer text CLEANUP(buffer_clear) = {0};
 	struct buffer why CLEANUP(buffer_clear) = {0};
 
-	if (service == NULL ||
-	    (!lacks_owner(service, route, &why) && !lacks_postmaster(look, service, route, &why)))
+	if (service == NULL || (!lacks_owner(look->survey->config, service, route, &why) &&
+				!lacks_postmaster(look, service, route, &why)))
 		return;
 	buffer_append_format(&text, "service %s cannot deliver it: " STR_FORMAT, service->name,
 			     STR_ARGUMENTS(buffer_view(&why)));

@@ -63,7 +63,7 @@ static bool is_in_a_mailbox(struct str path, const struct config *config)
 	for (size_t i = 0; i < config->service_count; i++) {
 		struct str text;
 
-		if (config->services[i].kind != CONFIG_SERVICE_MAILDIR &&
+		if (!config_service_is_local(&config->services[i]) &&
 		    config->services[i].kind != CONFIG_SERVICE_MAILBOX)
 			continue;
 		text = config_mailbox_base(&config->services[i]);
