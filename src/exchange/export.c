@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "exchange/export.h"
 #include "directory/record/key.h"
+#include "exchange/format/internal.h"
 #include "exchange/writer.h"
 
 struct export
@@ -8,6 +9,7 @@ struct export
 	struct exchange_server *server;
 	const struct exchange_export_settings *settings;
 	struct buffer text;
+	struct exchange_names *owners; /* aliases: forwards that are called owner-NAME */
 };
 
 static int flush(struct export *export)
@@ -16,6 +18,60 @@ static int flush(struct export *export)
 
 	buffer_reset(&export->text);
 	return error;
+}
+
+/* --- lists of aliases, which are those with an owner-NAME --- */
+
+/* Notes the forwards with PREFIX. */
+static int note_owners(struct export *export, struct str prefix)
+{
+	struct exchange_pages *pages =
+		exchange_pages_new(export->server, DIRECTORY_ADDRESS, prefix);
+	const struct directory_record *records;
+	size_t count;
+	int result;
+
+	while ((result = exchange_pages_next(pages, &records, &count)) > 0)
+		for (size_t i = 0; i < count; i++)
+			if (exchange_write_is_forward(&records[i]))
+				exchange_names_add(export->owners, records[i].key.name);
+	exchange_pages_free(pages);
+	return result;
+}
+
+static int find_owners(struct export *export)
+{
+	int result = note_owners(export, STR("owner-"));
+
+	return result == 0 ? note_owners(export, STR("\"owner-")) : result;
+}
+
+/* Whether the aliases have the owner-NAME of ADDRESS, which makes it a list. */
+static bool has_owner(const struct export *export, struct str address)
+{
+	struct buffer owner CLEANUP(buffer_clear) = {0};
+
+	return exchange_owner_address(address, &owner) == 0 &&
+	       exchange_names_have(export->owners, buffer_view(&owner)) &&
+	       !has_owner(export, buffer_view(&owner)); /* else that is a list, and left out */
+}
+
+/* Why RECORD would be read as what it is not; NULL: it would not. */
+static const char *find_confusion(const struct export *export,
+				  const struct directory_record *record)
+{
+	struct str local = record->key.name;
+	bool is_list = exchange_write_is_list(EXCHANGE_ALIASES, record);
+	bool has_one = has_owner(export, record->key.name);
+
+	if (is_list &&
+	    (str_starts_with(local, STR("owner-")) || str_starts_with(local, STR("\"owner-"))))
+		return "is a list that is called owner-NAME";
+	if (is_list && !has_one)
+		return "is a list whose owner has no alias";
+	if (!is_list && has_one)
+		return "is no list, and has an owner-NAME";
+	return NULL;
 }
 
 /* Writes the members after the name of a list in aliases. */
@@ -75,11 +131,14 @@ static bool is_wanted(const struct exchange_export_settings *settings,
 static int write_record(struct export *export, const struct directory_record *record)
 {
 	const struct exchange_export_settings *settings = export->settings;
-	const char *why;
+	const char *why = NULL;
 
 	if (!is_wanted(settings, record))
 		return 0;
-	why = exchange_write(settings->format, record, settings->record, &export->text);
+	if (settings->format == EXCHANGE_ALIASES)
+		why = find_confusion(export, record);
+	if (why == NULL)
+		why = exchange_write(settings->format, record, settings->record, &export->text);
 	if (why != NULL)
 		settings->left_out(settings->context, &record->key, why);
 	else if (exchange_write_is_list(settings->format, record))
@@ -140,15 +199,18 @@ static bool has_table(const struct exchange_export_settings *settings, enum dire
 
 int exchange_export(struct exchange_server *server, const struct exchange_export_settings *settings)
 {
-	struct export export = {.server = server, .settings = settings};
-	int error;
+	struct export export = {
+		.server = server, .settings = settings, .owners = exchange_names_new()};
+	int error = settings->format == EXCHANGE_ALIASES ? find_owners(&export) : 0;
 
 	exchange_write_head(settings->format, &export.text);
-	error = flush(&export);
+	if (error == 0)
+		error = flush(&export);
 	for (unsigned table = DIRECTORY_NO_TABLE + 1; error == 0 && table < DIRECTORY_TABLES;
 	     table++)
 		if (has_table(settings, table))
 			error = export_table(&export, table);
 	buffer_clear(&export.text);
+	exchange_names_free(export.owners);
 	return error;
 }

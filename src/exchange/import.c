@@ -24,11 +24,10 @@ void exchange_import_free(struct exchange_import *import)
 	free(import);
 }
 
-void import_tell(struct exchange_import *import, enum exchange_event event, const char *file,
-		 unsigned line, const struct directory_key *key, struct str text)
+void import_tell(struct exchange_import *import, const struct exchange_report *report)
 {
-	import->counts[event]++;
-	import->settings->tell(import->settings->context, event, file, line, key, text);
+	import->counts[report->event]++;
+	import->settings->tell(import->settings->context, report);
 }
 
 void import_progress(struct exchange_import *import, const char *what, uint64_t count)
@@ -52,6 +51,15 @@ void exchange_import_forget(struct exchange_import *import, enum exchange_event 
 	import->counts[event] = 0;
 }
 
+static void tell_bad(struct exchange_import *import, const struct exchange_entry *entry,
+		     struct str text)
+{
+	import_tell(import, &(struct exchange_report){.event = EXCHANGE_BAD,
+						      .file = entry->file,
+						      .line = entry->line,
+						      .text = text});
+}
+
 /* A repeated key is ignored; a repeated member is the same member. */
 static void check_entry(struct exchange_import *import, const struct exchange_entry *entry)
 {
@@ -65,7 +73,7 @@ static void check_entry(struct exchange_import *import, const struct exchange_en
 	}
 	snprintf(text, sizeof text, "the same key is in line %u%s", first.line,
 		 first.file == here.file ? "" : " of a file before");
-	import_tell(import, EXCHANGE_BAD, entry->file, entry->line, NULL, str_from(text));
+	tell_bad(import, entry, str_from(text));
 }
 
 /* The record of a malformed line is not removed. */
@@ -75,7 +83,7 @@ static void check_problem(struct exchange_import *import, const struct exchange_
 
 	if (entry->record.key.table != DIRECTORY_NO_TABLE)
 		(void)exchange_seen_add(import->seen, &entry->record.key, here);
-	import_tell(import, EXCHANGE_BAD, entry->file, entry->line, NULL, entry->problem);
+	tell_bad(import, entry, entry->problem);
 }
 
 int exchange_import_check(struct exchange_import *import, struct exchange_reader *reader)

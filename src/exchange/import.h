@@ -7,10 +7,14 @@
  * alone. Each record is durable as a whole, but the import is not atomic: meanwhile others see some
  * of its changes. An import that was aborted can be repeated.
  *
- * To replace means to remove what the file does not have, after everything in it was put: without a
- * source, from each table of which the file has a record; with one, only records of that source,
- * and the members of lists of that source. The record of a malformed line is kept. With a source,
- * records of other sources are neither changed nor removed, but reported (EXCHANGE_KEPT).
+ * What becomes of a record that the directory has already, and of which the file says something
+ * else, depends on the mode. A field that the file does not name is not different, unless it
+ * replaces.
+ *
+ * To replace also means to remove what the file does not have, after everything in it was put:
+ * without a source, from each table of which the file has a record; with one, only records of that
+ * source, and the members of lists of that source. The record of a malformed line is kept. With a
+ * source, records of other sources are neither changed nor removed, but reported (EXCHANGE_KEPT).
  */
 #ifndef EXCHANGE_IMPORT_H
 #define EXCHANGE_IMPORT_H
@@ -18,23 +22,40 @@
 #include "exchange/pages.h"
 #include "exchange/reader.h"
 
+enum exchange_mode {
+	EXCHANGE_ADD,     /* it is left as it is (EXCHANGE_DIFFERS) */
+	EXCHANGE_UPDATE,  /* it gets the fields that the file names, and keeps the others */
+	EXCHANGE_REPLACE, /* it becomes what the file says */
+};
+
 enum exchange_event {
 	EXCHANGE_BAD,     /* a malformed line: file, line, text */
 	EXCHANGE_KEPT,    /* a record of another source was kept: file, line, text */
-	EXCHANGE_REFUSED, /* the server refuses the record: file, line, text */
-	EXCHANGE_ADDED,   /* key; likewise: */
-	EXCHANGE_CHANGED,
-	EXCHANGE_REMOVED,
-	EXCHANGE_SAME,
+	EXCHANGE_REFUSED, /* the record is not allowed: file, line, text */
+	EXCHANGE_DIFFERS, /* a record was left as it is: file, line, key, was, becomes */
+	EXCHANGE_ADDED,   /* key, becomes */
+	EXCHANGE_CHANGED, /* key, was, becomes */
+	EXCHANGE_REMOVED, /* key */
+	EXCHANGE_SAME,    /* key */
 	EXCHANGE_EVENTS,
 };
 
+/* What has become of a record, or of a line. Valid during the call of tell(). */
+struct exchange_report {
+	enum exchange_event event;
+	const char *file; /* "" with line 0: none */
+	unsigned line;
+	struct str text;
+	const struct directory_key *key;        /* NULL: unknown, there is a text */
+	const struct directory_record *was;     /* NULL: there was none, or it is unknown */
+	const struct directory_record *becomes; /* or would become; NULL: there is none */
+};
+
 struct exchange_import_settings {
+	enum exchange_mode mode;
 	const char *source; /* NULL: none */
 	bool dry_run;       /* only report what would be done */
-	/* KEY is NULL if there is a TEXT. All are valid during the call. */
-	void (*tell)(void *context, enum exchange_event event, const char *file, unsigned line,
-		     const struct directory_key *key, struct str text);
+	void (*tell)(void *context, const struct exchange_report *report);
 	/* Called now and then; may be NULL. */
 	void (*progress)(void *context, const char *what, uint64_t count);
 	void *context;

@@ -72,6 +72,7 @@ const char *exchange_server_problem(const struct exchange_server *server)
 	case DIRECTORY_ERROR_LATER:
 	case DIRECTORY_ERROR_BAD:
 	case DIRECTORY_ERROR_STORAGE:
+	case DIRECTORY_ERROR_CHANGED:
 		break;
 	}
 	return server->error_text[0] != '\0' ? server->error_text : "the directory has failed";
@@ -84,6 +85,8 @@ int exchange_server_errno(const struct exchange_server *server)
 		return -ECONNREFUSED;
 	case DIRECTORY_ERROR_DENIED:
 		return -EACCES;
+	case DIRECTORY_ERROR_CHANGED:
+		return -ESTALE;
 	case DIRECTORY_ERROR_BAD:
 		return -EINVAL;
 	case DIRECTORY_ERROR_NONE:

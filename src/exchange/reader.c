@@ -52,13 +52,28 @@ int exchange_reader_new(enum exchange_format format, const char *file, int descr
 	return error;
 }
 
+static bool may_be_alias(enum exchange_format format, const struct directory_record *record)
+{
+	size_t targets = 0;
+
+	for (size_t i = 0; i < record->field_count; i++)
+		targets += str_equal(record->fields[i].name, STR("target"));
+	return (format == EXCHANGE_ALIASES || format == EXCHANGE_POSTFIX) && targets == 1 &&
+	       str_equal(directory_record_field(record, "kind"), STR("forward"));
+}
+
 int exchange_reader_next(struct exchange_reader *reader, struct exchange_entry *entry_out)
 {
+	int result;
+
 	*entry_out = (struct exchange_entry){.file = reader->file};
 	arena_reset(reader->arena);
 	buffer_reset(&reader->problem);
 	reader->field_count = 0;
-	return formats[reader->format].next(reader, entry_out);
+	result = formats[reader->format].next(reader, entry_out);
+	if (result == 1)
+		entry_out->may_be_alias = may_be_alias(reader->format, &entry_out->record);
+	return result;
 }
 
 unsigned exchange_reader_lines(const struct exchange_reader *reader)

@@ -49,6 +49,7 @@ struct exchange_entry {
 	/* Checked; valid until the next call. With a problem only its key, if that is known; else
 	 * its table is DIRECTORY_NO_TABLE. */
 	struct directory_record record;
+	bool may_be_alias;  /* a forward to one address, of a format that has no aliases */
 	struct str problem; /* what is wrong and what is allowed; valid until the next call */
 };
 

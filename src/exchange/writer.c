@@ -334,6 +334,11 @@ bool exchange_write_is_list(enum exchange_format format, const struct directory_
 	       is_kind(record, "list");
 }
 
+bool exchange_write_is_forward(const struct directory_record *record)
+{
+	return is_forwarded(record) && directory_record_state(record) == DIRECTORY_ACTIVE;
+}
+
 /* Breaks the line after the comma if the address would make it too long. */
 void exchange_write_member(struct str member, bool is_first, struct buffer *out)
 {

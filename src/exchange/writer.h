@@ -25,6 +25,8 @@ void exchange_write_head(enum exchange_format format, struct buffer *out);
 const char *exchange_write(enum exchange_format format, const struct directory_record *record,
 			   const struct exchange_settings *settings, struct buffer *out);
 bool exchange_write_is_list(enum exchange_format format, const struct directory_record *record);
+/* Whether aliases have RECORD as a name with targets. */
+bool exchange_write_is_forward(const struct directory_record *record);
 void exchange_write_member(struct str member, bool is_first, struct buffer *out);
 void exchange_write_list_end(struct buffer *out);
 

@@ -33,6 +33,8 @@ enum { DIRECTORY_BATCH_MAX = 1000 }; /* keys or changes in one call */
 struct directory_change {
 	bool is_removal;                /* RECORD then has a key only */
 	struct directory_record record; /* checked */
+	bool is_conditional;            /* alone in its call, and made only if the record */
+	uint64_t since;                 /* has not changed since this version: else -ESTALE */
 };
 
 /* RECORDS[i] answers keys[i], NULL: no such record; valid during the call. ERROR: 0, or, with
@@ -52,7 +54,8 @@ static inline void directory_list_fail(directory_listed *listed, void *context, 
 }
 /* The result of COUNT changes, which are durable together, or not at all: ERROR 0, -ENOSPC, -EIO,
  * -EOPNOTSUPP (not through this backend), -EROFS (the data are read-only), -EACCES (not by this
- * server), -EPERM (its account may not), -EBUSY (the store is held: store/guard/guard.h), -ENOTCONN
+ * server), -EPERM (its account may not), -EBUSY (the store is held: store/guard/guard.h), -ESTALE
+ * (the record has changed, or perhaps: the store does not know that any more), -ENOTCONN
  * (unknown whether they were made). EXISTED[i]: the record existed before. VERSION is that of the
  * last change. */
 typedef void directory_changed(void *context, int error, const bool *existed, uint64_t version);

@@ -178,6 +178,21 @@ static void do_change(const struct str *words, size_t count, bool is_removal)
 	arena_free(arena);
 }
 
+static void do_edit(const struct str *words)
+{
+	struct arena *arena = arena_new();
+	struct get *get = memory_alloc_zero(1, sizeof *get);
+	struct directory_change change = {.is_conditional = true};
+
+	get->question = ask(words[0], words[2]);
+	get->count = 1;
+	change.since = store_lines_number(words[3]);
+	read_record(get->question->table, words[4], arena, &change.record);
+	change.record.key.table = get->question->table;
+	store->operations->change(store, &change, 1, on_changed, get);
+	arena_free(arena);
+}
+
 static void on_missed(void *context, int error, const struct directory_key *keys,
 		      const uint64_t *versions, size_t count)
 {
@@ -280,6 +295,8 @@ static void do_line(struct str line)
 		do_list(words);
 	else if (count >= 4 && str_equal(words[1], STR("put")))
 		do_change(words, count, false);
+	else if (count == 5 && str_equal(words[1], STR("edit")))
+		do_edit(words);
 	else if (count >= 4 && str_equal(words[1], STR("del")))
 		do_change(words, count, true);
 	else if (count == 4 && str_equal(words[1], STR("missed")))

@@ -8,6 +8,7 @@
  *   ID get TABLE KEY...            ID ERROR VERSION RECORD...   RECORD: "KEY|NAME VALUE|..." or "-"
  *   ID list TABLE PREFIX AFTER LIMIT   the same
  *   ID put TABLE RECORD...         ID ERROR VERSION yes|no...   existed
+ *   ID edit TABLE VERSION RECORD   the same, if the record is unchanged since VERSION
  *   ID del TABLE KEY...            the same
  *   ID missed VERSION LIMIT        ID ERROR VERSION TABLE KEY...
  *   ID bench TABLE FORMAT KEYS SECONDS DEPTH

@@ -91,6 +91,22 @@ def test_no_field_is_lost(command):
         1, "", "stagepost directory set: there is no user bob\n")
 
 
+def test_of_changes_at_once_none_is_lost(command):
+    """Each sets a field of its own of the same user."""
+    assert command("put", "--table", "user", "ann", f"password={HASH}")[0] == 0
+    fields = ("name", "server", "state", "send_as")
+    values = {"name": "Ann", "server": "s1", "state": "disabled", "send_as": "@x.test"}
+    for turn in range(3):
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            for name in fields:
+                assert command("set", "--table", "user", "ann", f"{name}=")[0] == 0
+            ended = list(pool.map(lambda name: command("set", "--table", "user", "ann",
+                                                       f"{name}={values[name]}"), fields))
+        assert [one[0] for one in ended] == [0] * 4, ended
+        (line,) = [json.loads(line) for line in command("export")[1].splitlines() if '"ann"' in line]
+        assert {name: line[name] for name in fields} == values, (turn, line)
+
+
 def test_what_dangles_is_told(command):
     """By put, which makes the record all the same, and by check, until it is there."""
     def put(*words):

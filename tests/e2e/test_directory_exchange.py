@@ -117,13 +117,89 @@ def test_only_differences_are_put(directory):
     one.load(json=lines(forward("a", "x"), forward("b", "x")))
     one.node.log.wait("directory_changed")
     mark = one.node.log.mark()
-    ended = one.load(json=lines(forward("a", "x"), forward("b", "y"), forward("c", "z")))
+    ended = one.load("--update", json=lines(forward("a", "x"), forward("b", "y"), forward("c", "z")))
     assert ended.stdout == "1 added, 1 changed, 0 removed; 1 the same\n"
     wait_until(lambda: sum(int(event["changes"]) for event in one.node.log.find(
         "directory_changed", mark)) == 2, "the log has both changes")
     one.load(json=lines(forward("a", "x"), forward("b", "y"), forward("c", "z")))
     assert sum(int(event["changes"])
                for event in one.node.log.find("directory_changed", mark)) == 2
+
+
+LEFT = {
+    # what is there, then of each file: its format, its text, the line that tells the difference
+    "domain": ({"table": "domain", "key": "e.test", "kind": "local", "service": "maildir"}, [
+        ("postfix", "e.test x\n", None),
+        ("postfix", "@e.test @d.test\n", "domain e.test kind: local -> alias"),
+        ("csv", "table,key,kind,service\ndomain,e.test,local,other\n", "domain e.test service: maildir -> other")]),
+    "mailbox": ({"table": "address", "key": "a@d.test", "kind": "mailbox", "quota": "1G", "state": "disabled"}, [
+        ("mailboxes", "a@d.test d.test/a/\n", None),
+        ("csv", "table,key,kind,state\naddress,a@d.test,mailbox,active\n",
+         "address a@d.test state: disabled -> active"),
+        ("csv", "table,key,kind,state\naddress,a@d.test,mailbox,\n", None)]),
+    "user": ({"table": "user", "key": "ann", "name": "Ann", "password": [HASH]}, [
+        ("csv", "table,key,name\nuser,ann,Ann\n", None),
+        ("csv", "table,key,name,password\nuser,ann,Anne,\n", "user ann name: Ann -> Anne"),
+        ("json", '{"table": "user", "key": "ann", "password": "$6$other$' + HASH.split("$")[3] + '"}\n',
+         "user ann password: $6$... -> $6$...")]),
+}
+
+
+@pytest.mark.parametrize("kind", LEFT)
+def test_what_is_there_is_left_alone(directory, kind):
+    """An import only adds; what differs is named, and with --update only the field that the file
+    names is set. A dry run says so before, and nothing is said of what the file does not name."""
+    one = directory()
+    there, files = LEFT[kind]
+    for form, text, difference in files:
+        one.load("--replace", "--yes", json=lines(there))
+        ended = one.load(**{form: text}, status=1 if difference else 0)
+        assert ended.stderr == (f"-:{len(text.splitlines())}: {difference} (left as it is)\n" if difference else "") or (
+            "alias" in difference and f"{difference} (left as it is)\n" in ended.stderr), ended
+        assert ("1 different and left as they are (see --update)" in ended.stdout) == bool(difference)
+        assert one.records("--table", there["table"]) == [there]
+        if "alias" in (difference or ""):
+            for words in (["--dry-run"], []):
+                refused = one.load("--update", *words, **{form: text}, status=1).stderr
+                assert 'domain e.test: there is no field "service" of kind alias' in refused
+            continue
+        planned = one.load("--update", "--dry-run", **{form: text}).stdout.splitlines()
+        assert planned[:-1] == ([f"change {difference}"] if difference else [])
+        assert one.records("--table", there["table"]) == [there]
+        one.load("--update", **{form: text})
+        (after,) = one.records("--table", there["table"])
+        named = (difference or "x x nothing:").split(" ")[2].rstrip(":")
+        assert {key: value for key, value in after.items() if key != named} == {
+            key: value for key, value in there.items() if key != named}
+        assert (after.get(named) != there.get(named)) == bool(difference)
+
+
+def test_a_dry_run_shows_each_field(directory):
+    one = directory()
+    one.load(json=lines({"table": "domain", "key": "e.test", "kind": "local", "service": "maildir"},
+                        forward("a", "x"), forward("gone", "x")))
+    text = lines({"table": "domain", "key": "e.test", "kind": "local"},
+                 forward("a", "x", "y", state="disabled"), forward("new", "z"))
+    said = one.load("--replace", "--dry-run", json=text).stdout
+    assert sorted(said.splitlines()[:-1]) == sorted([
+        "change domain e.test service: maildir -> (none)",
+        "change address a@d.test target: x@d.test -> x@d.test, y@d.test",
+        "change address a@d.test state: (none) -> disabled",
+        "add address new@d.test",
+        "remove address gone@d.test"])
+    told = [json.loads(line) for line in
+            one.load("--replace", "--dry-run", "--json", json=text).stdout.splitlines()]
+    assert told[-1] == {"event": "sum", "dry_run": True, "added": 1, "changed": 2, "removed": 1, "same": 0,
+                        "different": 0, "kept": 0, "wrong": 0}
+    (changed,) = [event for event in told if event.get("key") == "a@d.test"]
+    assert changed == {"event": "change", "file": "-", "line": 2, "table": "address", "key": "a@d.test",
+                       "differences": [
+                           {"field": "target", "was": ["x@d.test"], "becomes": ["x@d.test", "y@d.test"]},
+                           {"field": "state", "was": [], "becomes": ["disabled"]}]}
+    wrong = json.loads(one.load("--json", "--partial", aliases="x\n", status=1).stdout.splitlines()[0])
+    assert wrong == {"event": "wrong", "file": "-", "line": 1, "text": 'no "name: address, address"'}
+    assert one.run("directory", "import", "--update", "--replace", "x.json", status=2).stderr.startswith(
+        "stagepost directory import: --update keeps what --replace drops")
 
 
 def test_what_is_removed_is_agreed_to(directory):

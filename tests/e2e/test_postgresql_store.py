@@ -178,6 +178,37 @@ def test_changes_together(empty, shared):
     assert empty.log.wait("store_error", role="change")["state"] == "23514"
 
 
+def test_a_condition(empty, shared):
+    """A record is put only if nobody has changed it since: not by this store, in the same
+    transaction or before, not by plain SQL, and not before a change that is kept no more."""
+    def edit(version, name, service):
+        return empty.send("edit", "domain", version, f"{name}.org|kind local|service {service}")
+
+    def errors(*names):
+        return [empty.receive(name).split("\t")[1] for name in names]
+
+    first = empty.put("domain", "a.org|kind local").version
+    other = empty.put("domain", "b.org|kind local").version
+    mark = empty.log.mark()
+    assert errors(edit(first, "a", "s1")) == ["0"]
+    assert errors(edit(first, "a", "s2"), edit(other, "b", "s2"), edit(other, "new", "s2")) == [
+        "ESTALE", "0", "0"]
+    assert errors(edit(other + 1000, "a", "s3")) == ["ESTALE"]
+    assert empty.record("domain", "a.org") == "a.org|kind local|service s1"
+    now = empty.get("domain", "a.org").version
+    assert errors(*(edit(now, "a", f"n{i}") for i in range(20))) == ["0"] + ["ESTALE"] * 19
+    assert empty.record("domain", "a.org") == "a.org|kind local|service n0"
+    now = empty.get("domain", "a.org").version
+    mark_changes = empty.mark()
+    shared.sql("UPDATE domain SET service = 'sql' WHERE name = 'a.org'")
+    empty.wait_event("changed", None, "domain", "a.org", since=mark_changes)
+    assert errors(edit(now, "a", "s4")) == ["ESTALE"]
+    empty.put("domain", "c.org|kind local")
+    shared.sql(f"DELETE FROM change WHERE version <= {now + 1}")
+    assert errors(edit(now - 1, "b", "s5")) == ["ESTALE"]
+    assert not empty.log.find("store_error", since=mark)
+
+
 def test_plain_sql(empty, shared):
     """Each kind of statement on each table is told, with the keys of the records."""
     def told(sql, *expected):

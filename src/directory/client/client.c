@@ -169,27 +169,48 @@ static void ask_long(struct directory_client *client, enum client_kind kind,
 	ask(client, kind, STR(""), STR(""), out, DIRECTORY_RELAY_PATIENCE_US, question);
 }
 
-void directory_client_put(struct directory_client *client, const char *table, struct str key,
-			  const struct str *fields, size_t field_count,
-			  struct directory_question *question)
+/* FRAME has what precedes the fields. */
+static void ask_to_put(struct directory_client *client, struct directory_frame *frame,
+		       const struct str *fields, size_t field_count,
+		       struct directory_question *question)
 {
 	static const struct directory_answer_text too_large = {
 		.error = DIRECTORY_ERROR_BAD,
 		.error_text = "The record is larger than a frame of the protocol"};
-	struct directory_frame frame;
-	struct buffer out = {0};
 
-	begin_frame(client, &frame, &out, "put", table, key);
 	for (size_t i = 0; i < field_count; i++)
-		directory_frame_add(&frame, fields[i]);
-	if (directory_frame_size(&frame) > DIRECTORY_FRAME_MAX ||
-	    field_count + 4 > DIRECTORY_WORDS_MAX) {
-		buffer_clear(&out);
+		directory_frame_add(frame, fields[i]);
+	if (directory_frame_size(frame) > DIRECTORY_FRAME_MAX ||
+	    field_count + 5 > DIRECTORY_WORDS_MAX) {
+		buffer_clear(frame->out);
 		question->private = NULL;
 		question->answered(question->context, &too_large);
 		return;
 	}
-	ask_long(client, CLIENT_CHANGE, &frame, question);
+	ask_long(client, CLIENT_CHANGE, frame, question);
+}
+
+void directory_client_put(struct directory_client *client, const char *table, struct str key,
+			  const struct str *fields, size_t field_count,
+			  struct directory_question *question)
+{
+	struct directory_frame frame;
+	struct buffer out = {0};
+
+	begin_frame(client, &frame, &out, "put", table, key);
+	ask_to_put(client, &frame, fields, field_count, question);
+}
+
+void directory_client_edit(struct directory_client *client, const char *table, struct str key,
+			   uint64_t version, const struct str *fields, size_t field_count,
+			   struct directory_question *question)
+{
+	struct directory_frame frame;
+	struct buffer out = {0};
+
+	begin_frame(client, &frame, &out, "edit", table, key);
+	directory_frame_add_number(&frame, version);
+	ask_to_put(client, &frame, fields, field_count, question);
 }
 
 void directory_client_remove(struct directory_client *client, const char *table, struct str key,

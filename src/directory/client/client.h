@@ -76,6 +76,11 @@ void directory_question_cancel(struct directory_client *client,
 void directory_client_put(struct directory_client *client, const char *table, struct str key,
 			  const struct str *fields, size_t field_count,
 			  struct directory_question *question);
+/* Likewise, but only if the record has not changed since VERSION, that of an answer about it; else
+ * the error is CHANGED: get it again. */
+void directory_client_edit(struct directory_client *client, const char *table, struct str key,
+			   uint64_t version, const struct str *fields, size_t field_count,
+			   struct directory_question *question);
 void directory_client_remove(struct directory_client *client, const char *table, struct str key,
 			     struct directory_question *question);
 /* Results: see directory_client_page(). */

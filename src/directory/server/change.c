@@ -44,15 +44,21 @@ struct arena *change_arena(struct directory_server *server)
 	return batch_of(server)->arena;
 }
 
-void change_add(struct question *question, const struct directory_record *record)
+void change_begin_alone(struct directory_server *server)
+{
+	if (server->batch != NULL && server->batch->count > 0)
+		change_commit(server);
+}
+
+void change_add(struct question *question, const struct directory_change *change)
 {
 	struct directory_server *server = question->server;
 	struct change_batch *batch = batch_of(server);
 
-	batch->changes[batch->count] = (struct directory_change){question->is_removal, *record};
+	batch->changes[batch->count] = *change;
 	batch->questions[batch->count] = question;
 	batch->count++;
-	if (batch->count == batch_max(server))
+	if (batch->count == batch_max(server) || change->is_conditional)
 		change_commit(server);
 }
 
@@ -75,6 +81,7 @@ static void answer_failure(struct question *question, int error)
 		 "(stagepost directory accept)"},
 		{-EPERM, DIRECTORY_ERROR_STORAGE, "The database denies this server that change"},
 		{-ENOSPC, DIRECTORY_ERROR_STORAGE, "The disk is full"},
+		{-ESTALE, DIRECTORY_ERROR_CHANGED, "The record has changed since that version"},
 		{-EACCES, DIRECTORY_ERROR_DENIED, "This server may not change that itself"},
 	};
 	struct str id = str_slice(question->id, question->id_length);
@@ -152,7 +159,7 @@ static void changed(void *context, int error, const bool *existed, uint64_t vers
 		batch->server->counts.changes += count;
 		if (count > 0)
 			log_change(batch, existed, count, version);
-	} else {
+	} else if (error != -ESTALE) { /* which is no failure: the client reads it again */
 		log_event(EVENT_DIRECTORY_ERROR, log_string("operation", "change"),
 			  log_number("changes", (int64_t)batch->count), log_error(error));
 	}

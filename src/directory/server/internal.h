@@ -263,9 +263,11 @@ directory_missed reply_missed;
 /* Ends QUESTION, whose session may have ended: some user lacks keys, or nobody does. */
 void reply_lacking(struct question *question, int error, bool is_lacking);
 
-/* change.c: RECORD must be in change_arena() or live as long. */
+/* change.c: the record of CHANGE must be in change_arena() or live as long. */
 struct arena *change_arena(struct directory_server *server);
-void change_add(struct question *question, const struct directory_record *record);
+/* Before change_arena() for a change with a condition: passes on what was gathered. */
+void change_begin_alone(struct directory_server *server);
+void change_add(struct question *question, const struct directory_change *change);
 /* Passes the gathered changes to the store. */
 void change_commit(void *server);
 

@@ -161,13 +161,15 @@ static bool take_field(struct str word, struct directory_field *field)
 	return str_find(word, ' ') >= 1;
 }
 
-static void on_put(struct session *session, const struct words *words)
+/* CHANGE without its record, whose fields are the words after SKIP. */
+static void put(struct session *session, const struct words *words, size_t skip,
+		struct directory_change change)
 {
 	static struct directory_field fields[DIRECTORY_FIELDS_MAX];
-	struct directory_record input = {
-		{directory_table_find(words->words[0]), words->words[1]}, fields, words->count - 2};
+	struct directory_record input = {{directory_table_find(words->words[0]), words->words[1]},
+					 fields,
+					 words->count - skip};
 	struct arena *arena;
-	struct directory_record record;
 	const char *reason;
 
 	if (input.key.table == DIRECTORY_NO_TABLE) {
@@ -179,23 +181,40 @@ static void on_put(struct session *session, const struct words *words)
 		return;
 	}
 	for (size_t i = 0; i < input.field_count; i++) {
-		if (!take_field(words->words[i + 2], &fields[i])) {
+		if (!take_field(words->words[i + skip], &fields[i])) {
 			refuse(session, words, "A field is a name, a space and a value");
 			return;
 		}
 	}
+	if (change.is_conditional)
+		change_begin_alone(session->server);
 	arena = change_arena(session->server);
-	if (directory_record_check(&input, arena, &record, &reason) != 0 ||
-	    (reason = directory_password_problem(&record)) != NULL)
+	if (directory_record_check(&input, arena, &change.record, &reason) != 0 ||
+	    (reason = directory_password_problem(&change.record)) != NULL)
 		refuse(session, words, reason);
 	else
-		change_add(question_new(session, QUESTION_CHANGE, words->id, NULL), &record);
+		change_add(question_new(session, QUESTION_CHANGE, words->id, NULL), &change);
+}
+
+static void on_put(struct session *session, const struct words *words)
+{
+	put(session, words, 2, (struct directory_change){.is_removal = false});
+}
+
+static void on_edit(struct session *session, const struct words *words)
+{
+	struct directory_change change = {.is_conditional = true};
+
+	if (!str_to_u64(words->words[2], &change.since))
+		refuse(session, words, "The version is no number");
+	else
+		put(session, words, 3, change);
 }
 
 static void on_del(struct session *session, const struct words *words)
 {
 	enum directory_table table = directory_table_find(words->words[0]);
-	struct directory_record record = {{table, STR("")}, NULL, 0};
+	struct directory_change change = {.is_removal = true, .record.key.table = table};
 	struct question *question;
 
 	if (table == DIRECTORY_NO_TABLE) {
@@ -210,8 +229,8 @@ static void on_del(struct session *session, const struct words *words)
 		question_free(question);
 		return;
 	}
-	record.key.name = arena_copy_str(change_arena(session->server), question->key);
-	change_add(question, &record);
+	change.record.key.name = arena_copy_str(change_arena(session->server), question->key);
+	change_add(question, &change);
 }
 
 static void on_ping(struct session *session, const struct words *words)
@@ -344,6 +363,7 @@ static const struct verb {
 	{"get", true, 2, 2, DIRECTORY_ROLE_READ, on_get},
 	{"list", true, 4, 4, DIRECTORY_ROLE_READ, on_list},
 	{"put", true, 2, DIRECTORY_WORDS_MAX, DIRECTORY_ROLE_CHANGE, on_put},
+	{"edit", true, 3, DIRECTORY_WORDS_MAX, DIRECTORY_ROLE_CHANGE, on_edit},
 	{"del", true, 2, 2, DIRECTORY_ROLE_CHANGE, on_del},
 	{"accept", true, 0, 0, DIRECTORY_ROLE_CHANGE, on_accept},
 	{"ping", true, 0, 0, 0, on_ping},

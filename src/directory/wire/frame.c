@@ -10,7 +10,7 @@ enum { HEAD_MAX = 6, LENGTH_DIGITS_MAX = 5 };
 static const char *const error_names[] = {
 	[DIRECTORY_ERROR_NONE] = "",           [DIRECTORY_ERROR_LATER] = "later",
 	[DIRECTORY_ERROR_DENIED] = "denied",   [DIRECTORY_ERROR_BAD] = "bad",
-	[DIRECTORY_ERROR_STORAGE] = "storage",
+	[DIRECTORY_ERROR_STORAGE] = "storage", [DIRECTORY_ERROR_CHANGED] = "changed",
 };
 
 const char *directory_error_name(enum directory_error error)

@@ -17,6 +17,8 @@
  *                     err ID CODE TEXT                    code: enum directory_error
  *   client            put ID TABLE KEY FIELD...           FIELD: "NAME VALUE"
  *                     del ID TABLE KEY
+ *                     edit ID TABLE KEY VERSION FIELD...    a put, if the record has not
+ *                                                         changed since VERSION; else err changed
  *   server            ok ID VERSION, durable; none ID 0 VERSION (del: no such record); err
  *   client            list ID TABLE PREFIX AFTER LIMIT    records in the order of keys
  *   server            part..., val ID 0 VERSION RESULT... "= KEY", then its fields; fewer
@@ -72,6 +74,7 @@ enum directory_error {
 	DIRECTORY_ERROR_DENIED,  /* "denied": not with this role */
 	DIRECTORY_ERROR_BAD,     /* "bad": the question or record is malformed; TEXT says why */
 	DIRECTORY_ERROR_STORAGE, /* "storage": not durable: disk full, database refuses */
+	DIRECTORY_ERROR_CHANGED, /* "changed": the record has changed since it was read */
 };
 const char *directory_error_name(enum directory_error error);
 enum directory_error directory_error_find(struct str name);

@@ -69,6 +69,7 @@ MUST_CHECK int exchange_names_read(struct exchange_reader *reader,
 				   void (*take_line)(struct exchange_reader *reader,
 						     struct exchange_names *names, struct str line),
 				   struct exchange_names **names_out);
+struct exchange_names *exchange_names_new(void);
 void exchange_names_add(struct exchange_names *names, struct str text);
 bool exchange_names_have(const struct exchange_names *names, struct str text);
 void exchange_names_free(struct exchange_names *names);

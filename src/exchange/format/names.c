@@ -18,13 +18,18 @@ struct exchange_names {
 	struct name *names;
 };
 
+struct exchange_names *exchange_names_new(void)
+{
+	return memory_alloc_zero(1, sizeof(struct exchange_names));
+}
+
 int exchange_names_read(struct exchange_reader *reader,
 			void (*take_line)(struct exchange_reader *reader,
 					  struct exchange_names *names, struct str line),
 			struct exchange_names **names_out)
 {
 	struct exchange_lines lines = {.descriptor = reader->lines.descriptor};
-	struct exchange_names *names = memory_alloc_zero(1, sizeof *names);
+	struct exchange_names *names = exchange_names_new();
 	struct str line;
 	int result;
 

@@ -3,11 +3,14 @@
 #include "base/arena.h"
 #include "base/panic.h"
 #include "directory/record/key.h"
+#include "exchange/import/compare.h"
 #include "exchange/import/internal.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { ATTEMPTS_MAX = 100 }; /* of a record that others change all the time */
 
 struct apply;
 
@@ -16,10 +19,12 @@ struct slot {
 	struct apply *apply;
 	struct slot *next; /* in the list of free ones */
 	struct arena *arena;
-	struct directory_record record;
-	const char *file;
-	unsigned line;
-	bool exists; /* on the server, but differs */
+	struct exchange_entry entry;
+	bool exists;                     /* on the server: */
+	struct directory_record there;   /* as it was read there, at */
+	uint64_t version;                /* of the data */
+	struct directory_record becomes; /* in place of it */
+	unsigned attempts;
 	struct directory_question question;
 };
 
@@ -51,12 +56,33 @@ static void release(struct slot *slot)
 
 static void tell(struct slot *slot, enum exchange_event event)
 {
-	import_tell(slot->apply->import, event, slot->file, slot->line, &slot->record.key, STR(""));
+	import_tell(slot->apply->import,
+		    &(struct exchange_report){.event = event,
+					      .file = slot->entry.file,
+					      .line = slot->entry.line,
+					      .key = &slot->entry.record.key,
+					      .was = slot->exists ? &slot->there : NULL,
+					      .becomes = &slot->becomes});
 }
 
 static void tell_text(struct slot *slot, enum exchange_event event, struct str text)
 {
-	import_tell(slot->apply->import, event, slot->file, slot->line, NULL, text);
+	import_tell(slot->apply->import, &(struct exchange_report){.event = event,
+								   .file = slot->entry.file,
+								   .line = slot->entry.line,
+								   .text = text});
+}
+
+/* Says why the record is not put, and continues with others. */
+static void refuse(struct slot *slot, const char *why)
+{
+	struct buffer text CLEANUP(buffer_clear) = {0};
+
+	buffer_append_format(&text, "%s " STR_FORMAT ": %s",
+			     directory_table_name(slot->entry.record.key.table),
+			     STR_ARGUMENTS(slot->entry.record.key.name), why);
+	tell_text(slot, EXCHANGE_REFUSED, buffer_view(&text));
+	release(slot);
 }
 
 /* If the error is about this record, reports it and continues; otherwise ends the import. */
@@ -66,29 +92,38 @@ static void fail(struct slot *slot, const struct directory_answer_text *answer)
 	struct exchange_server *server = apply->import->server;
 
 	if (answer->error == DIRECTORY_ERROR_BAD) {
-		tell_text(slot, EXCHANGE_REFUSED, str_from(answer->error_text));
-	} else {
-		(void)exchange_server_has_failed(server, answer);
-		apply->error = exchange_server_errno(server);
+		refuse(slot, answer->error_text);
+		return;
 	}
+	(void)exchange_server_has_failed(server, answer);
+	apply->error = exchange_server_errno(server);
 	release(slot);
 }
+
+static void get(struct slot *slot);
 
 static void on_put(void *context, const struct directory_answer_text *answer)
 {
 	struct slot *slot = context;
 
-	if (answer->error != DIRECTORY_ERROR_NONE) {
+	if (answer->error == DIRECTORY_ERROR_CHANGED && ++slot->attempts < ATTEMPTS_MAX) {
+		get(slot);
+	} else if (answer->error == DIRECTORY_ERROR_CHANGED) {
+		refuse(slot, "is changed by others all the time, and was left as it is");
+	} else if (answer->error != DIRECTORY_ERROR_NONE) {
 		fail(slot, answer);
-		return;
+	} else {
+		tell(slot, slot->exists ? EXCHANGE_CHANGED : EXCHANGE_ADDED);
+		release(slot);
 	}
-	tell(slot, slot->exists ? EXCHANGE_CHANGED : EXCHANGE_ADDED);
-	release(slot);
 }
 
+/* Puts what it becomes: unless it replaces, only if others have not changed it meanwhile. */
 static void put(struct slot *slot)
 {
-	const struct directory_record *record = &slot->record;
+	const struct directory_record *record = &slot->becomes;
+	struct directory_client *client = slot->apply->import->server->client;
+	const char *table = directory_table_name(record->key.table);
 	struct str *fields = arena_alloc(slot->arena, (record->field_count + 1) * sizeof *fields);
 
 	for (size_t i = 0; i < record->field_count; i++) {
@@ -102,38 +137,12 @@ static void put(struct slot *slot)
 		fields[i] = str_slice(text, length);
 	}
 	slot->question = (struct directory_question){.answered = on_put, .context = slot};
-	directory_client_put(slot->apply->import->server->client,
-			     directory_table_name(record->key.table), record->key.name, fields,
-			     record->field_count, &slot->question);
-}
-
-static bool is_same(const struct directory_record *record,
-		    const struct directory_answer_text *answer)
-{
-	if (record->field_count != answer->result_count)
-		return false;
-	for (size_t i = 0; i < record->field_count; i++) {
-		struct directory_field there;
-
-		exchange_fields(&answer->results[i], 1, &there);
-		if (!str_equal(there.name, record->fields[i].name) ||
-		    !str_equal(there.value, record->fields[i].value))
-			return false;
-	}
-	return true;
-}
-
-/* The source of the existing record. */
-static struct str source_of(const struct directory_answer_text *answer)
-{
-	for (size_t i = 0; i < answer->result_count; i++) {
-		struct directory_field field;
-
-		exchange_fields(&answer->results[i], 1, &field);
-		if (str_equal(field.name, STR("source")))
-			return field.value;
-	}
-	return STR("");
+	if (slot->apply->import->settings->mode == EXCHANGE_REPLACE)
+		directory_client_put(client, table, record->key.name, fields, record->field_count,
+				     &slot->question);
+	else
+		directory_client_edit(client, table, record->key.name, slot->version, fields,
+				      record->field_count, &slot->question);
 }
 
 static bool is_list(const struct directory_record *record)
@@ -143,47 +152,102 @@ static bool is_list(const struct directory_record *record)
 }
 
 /* Whether the existing record has another source, and is kept. */
-static bool is_foreign(struct slot *slot, const struct directory_answer_text *answer)
+static bool is_foreign(const struct slot *slot)
 {
 	const char *source = slot->apply->import->settings->source;
 
-	return source != NULL && answer->exists && slot->record.key.table == DIRECTORY_ADDRESS &&
-	       !str_equal(source_of(answer), str_from(source));
+	return source != NULL && slot->exists && slot->there.key.table == DIRECTORY_ADDRESS &&
+	       !str_equal(directory_record_field(&slot->there, "source"), str_from(source));
 }
 
-static void keep_foreign(struct slot *slot, struct str source)
+static void keep_foreign(struct slot *slot)
 {
 	struct exchange_import *import = slot->apply->import;
+	struct str source = directory_record_field(&slot->there, "source");
 	struct buffer text CLEANUP(buffer_clear) = {0};
 
-	buffer_append_str(&text, slot->record.key.name);
+	buffer_append_str(&text, slot->there.key.name);
 	buffer_append_format(&text, " is in the directory already, made by %s" STR_FORMAT,
 			     source.length > 0 ? "" : "hand", STR_ARGUMENTS(source));
-	if (is_list(&slot->record))
-		(void)exchange_seen_add(import->foreign, &slot->record.key,
+	if (is_list(&slot->entry.record))
+		(void)exchange_seen_add(import->foreign, &slot->there.key,
 					(struct exchange_place){.line = 1});
 	tell_text(slot, EXCHANGE_KEPT, buffer_view(&text));
 	release(slot);
+}
+
+/* The record as it is on the server now, in the slot's arena. */
+static void take_there(struct slot *slot, const struct directory_answer_text *answer)
+{
+	struct directory_field *fields = memory_alloc((answer->result_count + 1) * sizeof *fields);
+	const struct directory_record there = {slot->entry.record.key, fields,
+					       answer->exists ? answer->result_count : 0};
+
+	exchange_fields(answer->results, there.field_count, fields);
+	slot->there = directory_record_copy(slot->arena, &there);
+	slot->exists = answer->exists;
+	slot->version = answer->version;
+	free(fields);
+}
+
+/* Whether what is there is as the file says. Sets what it becomes otherwise. */
+static bool is_as_wanted(struct slot *slot)
+{
+	slot->becomes = slot->entry.record;
+	if (!slot->exists)
+		return false;
+	if (slot->apply->import->settings->mode == EXCHANGE_REPLACE)
+		return exchange_record_is_same(&slot->entry.record, &slot->there);
+	slot->becomes = exchange_record_merge(&slot->there, &slot->entry.record, slot->arena);
+	return exchange_entry_is_met(&slot->entry, &slot->there);
+}
+
+/* Of what is not as the file says. */
+static void change(struct slot *slot)
+{
+	const struct exchange_import_settings *settings = slot->apply->import->settings;
+	const char *reason;
+
+	if (slot->exists && settings->mode == EXCHANGE_ADD) {
+		tell(slot, EXCHANGE_DIFFERS);
+		release(slot);
+	} else if (directory_record_check(&slot->becomes, slot->arena, &slot->becomes, &reason) <
+		   0) {
+		refuse(slot, reason);
+	} else if (settings->dry_run) {
+		tell(slot, slot->exists ? EXCHANGE_CHANGED : EXCHANGE_ADDED);
+		release(slot);
+	} else {
+		put(slot);
+	}
 }
 
 static void on_got(void *context, const struct directory_answer_text *answer)
 {
 	struct slot *slot = context;
 
-	slot->exists = answer->exists;
 	if (answer->error != DIRECTORY_ERROR_NONE) {
 		fail(slot, answer);
-	} else if (is_foreign(slot, answer)) {
-		keep_foreign(slot, source_of(answer));
-	} else if (answer->exists && is_same(&slot->record, answer)) {
+		return;
+	}
+	take_there(slot, answer);
+	if (is_foreign(slot)) {
+		keep_foreign(slot);
+	} else if (is_as_wanted(slot)) {
 		tell(slot, EXCHANGE_SAME);
 		release(slot);
-	} else if (slot->apply->import->settings->dry_run) {
-		tell(slot, slot->exists ? EXCHANGE_CHANGED : EXCHANGE_ADDED);
-		release(slot);
 	} else {
-		put(slot);
+		change(slot);
 	}
+}
+
+static void get(struct slot *slot)
+{
+	const struct directory_key *key = &slot->entry.record.key;
+
+	slot->question = (struct directory_question){.answered = on_got, .context = slot};
+	directory_client_get(slot->apply->import->server->client, directory_table_name(key->table),
+			     key->name, DIRECTORY_PATIENCE_US, &slot->question);
 }
 
 /* Whether to put ENTRY: not if an earlier line has the same key, nor if it is a member of a list of
@@ -213,14 +277,12 @@ static void begin(struct apply *apply, const struct exchange_entry *entry)
 		slot->arena = arena_new();
 	arena_reset(slot->arena);
 	slot->apply = apply;
-	slot->record = directory_record_copy(slot->arena, &entry->record);
-	slot->file = arena_copy(slot->arena, str_from(entry->file));
-	slot->line = entry->line;
-	slot->question = (struct directory_question){.answered = on_got, .context = slot};
-	apply->must_drain = apply->import->settings->source != NULL && is_list(&slot->record);
-	directory_client_get(apply->import->server->client,
-			     directory_table_name(slot->record.key.table), slot->record.key.name,
-			     DIRECTORY_PATIENCE_US, &slot->question);
+	slot->entry = *entry;
+	slot->entry.record = directory_record_copy(slot->arena, &entry->record);
+	slot->entry.file = arena_copy(slot->arena, str_from(entry->file));
+	slot->attempts = 0;
+	apply->must_drain = apply->import->settings->source != NULL && is_list(&slot->entry.record);
+	get(slot);
 }
 
 /* Processes the next record; problems were reported by the check. */

@@ -22,8 +22,7 @@ struct exchange_import {
 	struct exchange_seen *foreign; /* lists of other sources, by their address */
 };
 
-void import_tell(struct exchange_import *import, enum exchange_event event, const char *file,
-		 unsigned line, const struct directory_key *key, struct str text);
+void import_tell(struct exchange_import *import, const struct exchange_report *report);
 void import_progress(struct exchange_import *import, const char *what, uint64_t count);
 
 #endif

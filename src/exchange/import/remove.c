@@ -25,6 +25,12 @@ struct going {
 	struct directory_question question;
 };
 
+static void tell_removed(struct exchange_import *import, const struct directory_key *key)
+{
+	import_tell(import,
+		    &(struct exchange_report){.event = EXCHANGE_REMOVED, .file = "", .key = key});
+}
+
 static void on_removed(void *context, const struct directory_answer_text *answer)
 {
 	struct going *going = context;
@@ -34,7 +40,7 @@ static void on_removed(void *context, const struct directory_answer_text *answer
 	if (exchange_server_has_failed(removal->import->server, answer))
 		removal->error = exchange_server_errno(removal->import->server);
 	else
-		import_tell(removal->import, EXCHANGE_REMOVED, "", 0, &going->key, STR(""));
+		tell_removed(removal->import, &going->key);
 	if (removal->under_way == 0)
 		exchange_server_stop(removal->import->server);
 }
@@ -46,7 +52,7 @@ static void remove_key(struct removal *removal, struct arena *arena,
 	struct going *going;
 
 	if (removal->dry_run) {
-		import_tell(removal->import, EXCHANGE_REMOVED, "", 0, key, STR(""));
+		tell_removed(removal->import, key);
 		return;
 	}
 	going = arena_alloc(arena, sizeof *going);

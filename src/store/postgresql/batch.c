@@ -157,12 +157,54 @@ static void say_expected(struct postgresql_batch *batch)
 			      parameters, COUNT_OF(parameters));
 }
 
+/* A condition that is not met ends the transaction: so that its failure is no other, it divides by
+ * zero, which nothing else here does. Versions that are kept no more may have been of the key. */
+static void say_condition(struct postgresql_batch *batch, const struct directory_change *change)
+{
+	char since[24];
+	const struct directory_key *key = &change->record.key;
+	const struct postgresql_parameter parameters[] = {
+		{.text = since}, {.text = directory_table_name(key->table)}, {.value = key->name}};
+
+	snprintf(since, sizeof since, "%llu", (unsigned long long)change->since);
+	batch->tables[batch->statements++] = DIRECTORY_NO_TABLE;
+	postgresql_link_query(
+		batch->store->writer.link,
+		"SELECT 1 / (NOT EXISTS (SELECT FROM change WHERE version > $1::bigint"
+		" AND (table_name = '*' OR (table_name = $2 AND key = $3)))"
+		" AND $1::bigint <= coalesce(max(version), 0)"
+		" AND ($1::bigint = coalesce(max(version), 0)"
+		" OR min(version) <= $1::bigint + 1))::integer FROM change",
+		parameters, COUNT_OF(parameters));
+}
+
+/* They are judged while nobody else can change the data. */
+static void say_conditions(struct postgresql_batch *batch)
+{
+	const struct postgresql_edit *edit;
+
+	if (batch->conditions == 0)
+		return;
+	say_query(batch, "SELECT directory_lock()");
+	DL_FOREACH (batch->edits, edit)
+		if (edit->changes[0].is_conditional)
+			say_condition(batch, &edit->changes[0]);
+}
+
+bool postgresql_batch_is_stale(const struct postgresql_batch *batch,
+			       const struct postgresql_failure *failure)
+{
+	return batch->conditions == 1 && batch->edits->next == NULL &&
+	       strcmp(failure->state, "22012") == 0;
+}
+
 void postgresql_batch_send(struct postgresql_batch *batch)
 {
-	batch->tables =
-		arena_alloc(batch->arena, (DIRECTORY_TABLES * 4 + 4) * sizeof *batch->tables);
+	batch->tables = arena_alloc(batch->arena, (DIRECTORY_TABLES * 4 + 5 + batch->conditions) *
+							  sizeof *batch->tables);
 	say_query(batch, "BEGIN");
 	say_expected(batch);
+	say_conditions(batch);
 	for (unsigned table = DIRECTORY_NO_TABLE + 1; table < DIRECTORY_TABLES; table++) {
 		say_removal(batch, POSTGRESQL_REMOVE, table, true);
 		if (batch->store->schemas[table].child != NULL)
@@ -179,8 +221,20 @@ void postgresql_batch_send(struct postgresql_batch *batch)
 	postgresql_link_end(batch->store->writer.link, &batch->request);
 }
 
+bool postgresql_batch_may_add(const struct postgresql_batch *batch,
+			      const struct postgresql_edit *edit)
+{
+	const struct directory_key *key = &edit->changes[0].record.key;
+	struct postgresql_item *item = NULL;
+
+	if (edit->changes[0].is_conditional)
+		HASH_FIND(hh, batch->items[key->table], key->name.data, key->name.length, item);
+	return item == NULL;
+}
+
 void postgresql_batch_add(struct postgresql_batch *batch, const struct postgresql_edit *edit)
 {
+	batch->conditions += edit->changes[0].is_conditional;
 	for (size_t i = 0; i < edit->count; i++) {
 		const struct directory_change *change = &edit->changes[i];
 		const struct directory_key *key = &change->record.key;

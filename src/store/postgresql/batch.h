@@ -30,11 +30,19 @@ struct postgresql_batch {
 	struct arena *arena;
 	struct postgresql_edit *edits;
 	struct postgresql_item *items[DIRECTORY_TABLES];
+	size_t conditions;            /* of the edits */
 	enum directory_table *tables; /* of each statement that returns keys; DIRECTORY_NO_TABLE */
 	unsigned statements;
 	uint64_t version;
 };
 
+/* Not if EDIT has a condition on a key that the batch changes: conditions come before all changes.
+ */
+bool postgresql_batch_may_add(const struct postgresql_batch *batch,
+			      const struct postgresql_edit *edit);
+/* Whether FAILURE is that the condition of its only edit is not met. */
+bool postgresql_batch_is_stale(const struct postgresql_batch *batch,
+			       const struct postgresql_failure *failure);
 /* Adds the changes of EDIT, which stays in batch->edits. */
 void postgresql_batch_add(struct postgresql_batch *batch, const struct postgresql_edit *edit);
 /* Sends it on the writer's link; batch->request.done is called at the end. */

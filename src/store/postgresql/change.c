@@ -107,6 +107,13 @@ static void batch_failed(struct postgresql_batch *batch, const struct postgresql
 		return;
 	}
 	writer->failures = 0;
+	if (postgresql_batch_is_stale(batch, failure)) {
+		struct postgresql_edit *edit = batch->edits;
+
+		batch->edits = NULL;
+		answer(edit, -ESTALE);
+		return;
+	}
 	log_failure(writer, failure);
 	while (batch->edits != NULL) {
 		struct postgresql_edit *edit = batch->edits;
@@ -166,7 +173,8 @@ static void pump(void *context)
 	batch->request.context = batch;
 	while (writer->waiting != NULL &&
 	       (count == 0 ||
-		(writer->alone == 0 && count + writer->waiting->count <= DIRECTORY_BATCH_MAX))) {
+		(writer->alone == 0 && count + writer->waiting->count <= DIRECTORY_BATCH_MAX &&
+		 postgresql_batch_may_add(batch, writer->waiting)))) {
 		struct postgresql_edit *edit = writer->waiting;
 
 		DL_DELETE(writer->waiting, edit);
@@ -190,9 +198,10 @@ void postgresql_change(struct directory_store *base, const struct directory_chan
 	edit->count = count;
 	edit->changes = arena_alloc(arena, (count + 1) * sizeof *edit->changes);
 	edit->existed = arena_alloc(arena, (count + 1) * sizeof *edit->existed);
-	for (size_t i = 0; i < count; i++)
-		edit->changes[i] = (struct directory_change){
-			changes[i].is_removal, directory_record_copy(arena, &changes[i].record)};
+	for (size_t i = 0; i < count; i++) {
+		edit->changes[i] = changes[i];
+		edit->changes[i].record = directory_record_copy(arena, &changes[i].record);
+	}
 	edit->changed = changed;
 	edit->context = context;
 	edit->since_us = os_clock_monotonic_us();

@@ -45,7 +45,11 @@ void relay_change(struct directory_store *store, const struct directory_change *
 		memcpy(text + field->name.length + 1, field->value.data, field->value.length);
 		fields[i] = str_slice(text, length);
 	}
-	directory_client_put(relay->client, table, record->key.name, fields, record->field_count,
-			     &request->question);
+	if (changes[0].is_conditional)
+		directory_client_edit(relay->client, table, record->key.name, changes[0].since,
+				      fields, record->field_count, &request->question);
+	else
+		directory_client_put(relay->client, table, record->key.name, fields,
+				     record->field_count, &request->question);
 	arena_free(arena);
 }

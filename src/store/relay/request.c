@@ -59,6 +59,8 @@ int relay_error(const struct directory_answer_text *answer)
 		return -EACCES;
 	case DIRECTORY_ERROR_LATER:
 		return -ENOTCONN;
+	case DIRECTORY_ERROR_CHANGED:
+		return -ESTALE;
 	default:
 		return -EIO;
 	}

@@ -18,6 +18,7 @@ struct sqlite_change { /* one call */
 	struct directory_change *changes;
 	bool *existed;
 	size_t count;
+	int error; /* of this call alone */
 	uint64_t version;
 	directory_changed *changed;
 	void *context;
@@ -38,7 +39,7 @@ void sqlite_change(struct directory_store *base, const struct directory_change *
 	call->changed = changed;
 	call->context = context;
 	for (size_t i = 0; i < count; i++) {
-		call->changes[i].is_removal = changes[i].is_removal;
+		call->changes[i] = changes[i];
 		call->changes[i].record = directory_record_copy(arena, &changes[i].record);
 	}
 	DL_APPEND(store->waiting, call);
@@ -132,10 +133,37 @@ static int note(struct sqlite_store *store, const struct directory_key *key, uin
 	return sqlite_run(statement);
 }
 
+/* Sets the call's error if CHANGE has a condition that is not met now, at VERSION. */
+static int check_condition(struct sqlite_store *store, const struct directory_change *change,
+			   uint64_t version, int *error_out)
+{
+	sqlite3_stmt *statement = store->data[DATA_HAS_CHANGED];
+	const struct directory_key *key = &change->record.key;
+	int error;
+
+	if (!change->is_conditional || change->since == version)
+		return SQLITE_OK;
+	if (change->since > version) { /* of other data, which had more changes */
+		*error_out = -ESTALE;
+		return SQLITE_OK;
+	}
+	(void)sqlite3_bind_int64(statement, 1, (sqlite3_int64)change->since);
+	sqlite_bind(statement, 2, str_from(directory_table_name(key->table)));
+	sqlite_bind(statement, 3, key->name);
+	error = sqlite3_step(statement);
+	if (error == SQLITE_ROW && sqlite3_column_int(statement, 0) != 0)
+		*error_out = -ESTALE;
+	(void)sqlite3_reset(statement);
+	return error == SQLITE_ROW ? SQLITE_OK : error;
+}
+
 static int apply(struct sqlite_store *store, struct sqlite_change *call, uint64_t *version,
 		 int64_t *total)
 {
-	int error = SQLITE_OK;
+	int error = check_condition(store, &call->changes[0], *version, &call->error);
+
+	if (error != SQLITE_OK || call->error != 0)
+		return error;
 
 	for (size_t i = 0; i < call->count && error == SQLITE_OK; i++) {
 		const struct directory_change *change = &call->changes[i];
@@ -182,7 +210,9 @@ static void answer(struct sqlite_change *calls, int error)
 
 	DL_FOREACH_SAFE (calls, call, next) {
 		DL_DELETE(calls, call);
-		call->changed(call->context, error, error == 0 ? call->existed : NULL,
+		if (error != 0)
+			call->error = error;
+		call->changed(call->context, call->error, call->error == 0 ? call->existed : NULL,
 			      call->version);
 		arena_free(call->arena);
 	}

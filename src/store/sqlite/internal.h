@@ -29,6 +29,7 @@ enum data_statement {
 	DATA_LOG,
 	DATA_CHANGES,
 	DATA_OLDEST,
+	DATA_HAS_CHANGED, /* whether a key has, or perhaps, since a version */
 	DATA_PRUNE,
 	DATA_LIST_MEMBERS,     /* of one list */
 	DATA_LIST_MEMBERSHIPS, /* of one member */

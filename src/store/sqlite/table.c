@@ -18,6 +18,9 @@ static const char *const DATA[DATA_STATEMENTS] = {
 	[DATA_CHANGES] = "SELECT version, table_name, key FROM change WHERE version > ?1"
 			 " ORDER BY version LIMIT ?2",
 	[DATA_OLDEST] = "SELECT coalesce(min(version), 0) FROM change",
+	[DATA_HAS_CHANGED] = "SELECT EXISTS (SELECT 1 FROM change WHERE version > ?1"
+			     " AND key = ?3 AND table_name = ?2)"
+			     " OR (SELECT coalesce(min(version), 0) FROM change) > ?1 + 1",
 	/* keeps the last 100,000, and those of 7 days up to a million; examines only the
 	 * oldest */
 	[DATA_PRUNE] = "DELETE FROM change WHERE version IN (SELECT version FROM"

@@ -18,7 +18,7 @@ struct row {
 struct directory_question_private {
 	struct directory_client *client;
 	struct directory_question *question;
-	enum { GET, PUT, REMOVE, LIST } verb;
+	enum { GET, PUT, EDIT, REMOVE, LIST } verb;
 	char *key;
 	char *text;
 	char *after;
@@ -39,6 +39,7 @@ struct directory_client {
 	size_t changes;
 	size_t fail_after;
 	enum directory_error fail_with;
+	const char *disturbance; /* a record; NULL: none */
 	struct str words[WORDS_MAX];
 };
 
@@ -131,6 +132,11 @@ void fake_client_fail(struct directory_client *client, size_t count, enum direct
 	client->fail_with = error;
 }
 
+void fake_client_disturb(struct directory_client *client, const char *record)
+{
+	client->disturbance = record;
+}
+
 void directory_client_problem(const struct directory_client *client, struct buffer *out)
 {
 	if (client->fail_with == DIRECTORY_ERROR_LATER)
@@ -183,7 +189,14 @@ static size_t list(struct directory_client *client, const struct directory_quest
 static bool fails(struct directory_client *client, const struct directory_question_private *asked,
 		  struct directory_answer_text *answer)
 {
-	if (asked->verb != PUT && asked->verb != REMOVE)
+	if (asked->verb == EDIT && client->disturbance != NULL) {
+		fake_client_set(client, client->disturbance);
+		client->disturbance = NULL;
+		answer->error = DIRECTORY_ERROR_CHANGED;
+		answer->error_text = "it has changed";
+		return true;
+	}
+	if (asked->verb == GET || asked->verb == LIST)
 		return false;
 	if (client->fail_with == DIRECTORY_ERROR_NONE || client->changes++ < client->fail_after)
 		return false;
@@ -206,6 +219,7 @@ static void act(struct directory_client *client, const struct directory_question
 			answer->result_count = add_words(client, 0, (*at)->text);
 		break;
 	case PUT:
+	case EDIT:
 		client->puts++;
 		store(client, asked->key, asked->text);
 		answer->exists = true;
@@ -282,11 +296,9 @@ void directory_client_get(struct directory_client *client, const char *table, st
 	ask(client, table, key, question)->verb = GET;
 }
 
-void directory_client_put(struct directory_client *client, const char *table, struct str key,
-			  const struct str *fields, size_t field_count,
-			  struct directory_question *question)
+static void ask_to_put(struct directory_question_private *asked, const struct str *fields,
+		       size_t field_count)
 {
-	struct directory_question_private *asked = ask(client, table, key, question);
 	struct buffer text = {0};
 
 	for (size_t i = 0; i < field_count; i++)
@@ -296,6 +308,24 @@ void directory_client_put(struct directory_client *client, const char *table, st
 	asked->verb = PUT;
 	asked->text = memory_copy_string(buffer_data(&text));
 	buffer_clear(&text);
+}
+
+void directory_client_put(struct directory_client *client, const char *table, struct str key,
+			  const struct str *fields, size_t field_count,
+			  struct directory_question *question)
+{
+	ask_to_put(ask(client, table, key, question), fields, field_count);
+}
+
+void directory_client_edit(struct directory_client *client, const char *table, struct str key,
+			   uint64_t version, const struct str *fields, size_t field_count,
+			   struct directory_question *question)
+{
+	struct directory_question_private *asked = ask(client, table, key, question);
+
+	(void)version;
+	ask_to_put(asked, fields, field_count);
+	asked->verb = EDIT;
 }
 
 void directory_client_remove(struct directory_client *client, const char *table, struct str key,

@@ -17,6 +17,8 @@ const char *fake_client_all(struct directory_client *client);
 size_t fake_client_puts(const struct directory_client *client);
 /* The most questions that were under way at once. */
 size_t fake_client_most(const struct directory_client *client);
+/* The next edit finds that RECORD has been put meanwhile. */
+void fake_client_disturb(struct directory_client *client, const char *record);
 /* Every change from the one after COUNT others on is answered with ERROR. */
 void fake_client_fail(struct directory_client *client, size_t count, enum directory_error error);
 void fake_client_free(struct directory_client *client);

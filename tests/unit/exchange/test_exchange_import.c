@@ -45,21 +45,20 @@ struct world {
 	int result;
 };
 
-/* "+KEY ~KEY -KEY !LINE:TEXT ", in the order in which it was told; what is the same is not. */
-static void tell(void *context, enum exchange_event event, const char *file, unsigned line,
-		 const struct directory_key *key, struct str text)
+/* "+KEY ~KEY -KEY #KEY !LINE:TEXT ", in the order in which it was told; what is the same is not. */
+static void tell(void *context, const struct exchange_report *report)
 {
-	static const char signs[] = "!?x+~-=";
+	static const char signs[] = "!?x#+~-=";
 	struct world *world = context;
 
-	(void)file;
-	if (event == EXCHANGE_SAME)
+	if (report->event == EXCHANGE_SAME)
 		return;
-	buffer_append_byte(&world->told, signs[event]);
-	if (key != NULL)
-		buffer_append_str(&world->told, key->name);
+	buffer_append_byte(&world->told, signs[report->event]);
+	if (report->key != NULL)
+		buffer_append_str(&world->told, report->key->name);
 	else
-		buffer_append_format(&world->told, "%u:" STR_FORMAT, line, STR_ARGUMENTS(text));
+		buffer_append_format(&world->told, "%u:" STR_FORMAT, report->line,
+				     STR_ARGUMENTS(report->text));
 	buffer_append_byte(&world->told, '\n');
 }
 
@@ -108,19 +107,24 @@ static int run_pass(struct exchange_import *import, pass *function, const char *
 	return result;
 }
 
-enum { DRY = 1, REPLACE = 2 };
+enum { DRY = 1, REPLACE = 2, UPDATE = 4, REMOVE = 8 };
 
 /* TEXT is aliases of d.example. */
 static void import_text(struct world *world, const char *text, const char *source, unsigned flags)
 {
-	const struct exchange_import_settings settings = {
-		.source = source, .dry_run = flags & DRY, .tell = tell, .context = world};
+	const struct exchange_import_settings settings = {.mode = flags & REPLACE ? EXCHANGE_REPLACE
+								  : flags & UPDATE ? EXCHANGE_UPDATE
+										   : EXCHANGE_ADD,
+							  .source = source,
+							  .dry_run = flags & DRY,
+							  .tell = tell,
+							  .context = world};
 	struct exchange_import *import = exchange_import_new(&world->server, &settings);
 
 	buffer_reset(&world->told);
 	assert_int_equal(run_pass(import, exchange_import_check, text, source), 0);
 	world->result = run_pass(import, exchange_import_apply, text, source);
-	if (world->result == 0 && (flags & REPLACE))
+	if (world->result == 0 && (flags & REMOVE))
 		world->result = exchange_import_remove(import, flags & DRY);
 	exchange_import_free(import);
 	buffer_append_byte(&world->told, '\0');
@@ -147,22 +151,74 @@ static void test_changes(void **state)
 
 	(void)state;
 	setup(&world, records);
-	import_text(&world, text, NULL, DRY);
+	import_text(&world, text, NULL, DRY | REPLACE);
 	check(&world, "~a@d.example\n+new@d.example\n", before);
-	import_text(&world, text, NULL, 0);
+	import_text(&world, text, NULL, REPLACE);
 	assert_int_equal(strlen(buffer_data(&world.told)), strlen(told));
 	assert_int_equal(fake_client_puts(world.server.client), 2);
-	import_text(&world, text, NULL, DRY | REPLACE);
+	import_text(&world, text, NULL, DRY | REPLACE | REMOVE);
 	check(&world, "-left@d.example\n",
 	      FORWARD("a", "c") "\n" FORWARD("left", "y") "\n" FORWARD("new", "z") "\n" FORWARD(
 		      "same", "x") "\n");
-	import_text(&world, text, NULL, REPLACE);
+	import_text(&world, text, NULL, REPLACE | REMOVE);
 	check(&world, "-left@d.example\n",
 	      FORWARD("a", "c") "\n" FORWARD("new", "z") "\n" FORWARD("same", "x") "\n");
-	import_text(&world, text, NULL, REPLACE);
+	import_text(&world, text, NULL, REPLACE | REMOVE);
 	check(&world, "",
 	      FORWARD("a", "c") "\n" FORWARD("new", "z") "\n" FORWARD("same", "x") "\n");
 	assert_int_equal(fake_client_puts(world.server.client), 2);
+	teardown(&world);
+}
+
+#define LOCKED(target) FORWARD("locked", target) "|state disabled"
+
+/* A record that is there is left as it is, and told; or its other fields are. */
+static void test_what_is_there(void **state)
+{
+	static const char *const records[] = {
+		LOCKED("x"), "address box@d.example|kind mailbox|quota 1G",
+		"address also@d.example|kind alias|target x@d.example", NULL};
+	static const char text[] = "locked: x\nbox: y\nnew: z\nalso: x\n";
+	static const char all[] = "address also@d.example|kind alias|target x@d.example\n"
+				  "address box@d.example|kind mailbox|quota 1G\n" LOCKED(
+					  "x") "\n" FORWARD("new", "z") "\n";
+	struct world world;
+
+	(void)state;
+	setup(&world, records);
+	import_text(&world, text, NULL, 0);
+	check(&world, "#box@d.example\n+new@d.example\n", all);
+	import_text(&world, text, NULL, UPDATE);
+	check(&world,
+	      "x2:address box@d.example: there is no field \"quota\" of kind forward; allowed: "
+	      "kind, target, source, state\n",
+	      all);
+	import_text(&world, "locked: y\n", NULL, 0);
+	check(&world, "#locked@d.example\n", all);
+	import_text(&world, "locked: y, z\n", NULL, UPDATE | DRY);
+	check(&world, "~locked@d.example\n", all);
+	import_text(&world, "locked: y\n", NULL, UPDATE);
+	assert_non_null(strstr(fake_client_all(world.server.client), LOCKED("y")));
+	import_text(&world, "locked: z\n", NULL, REPLACE);
+	assert_non_null(strstr(fake_client_all(world.server.client), FORWARD("locked", "z") "\n"));
+	teardown(&world);
+}
+
+/* What others change while a record is read and put is not lost. */
+static void test_meanwhile(void **state)
+{
+	static const char *const records[] = {FORWARD("a", "x"), NULL};
+	struct world world;
+
+	(void)state;
+	setup(&world, records);
+	fake_client_disturb(world.server.client, FORWARD("a", "z") "|state disabled");
+	import_text(&world, "a: y\n", NULL, UPDATE);
+	check(&world, "~a@d.example\n", FORWARD("a", "y") "|state disabled\n");
+	fake_client_disturb(world.server.client, FORWARD("b", "other"));
+	import_text(&world, "b: ours\n", NULL, 0);
+	assert_string_equal(buffer_data(&world.told), "#b@d.example\n");
+	assert_non_null(strstr(fake_client_all(world.server.client), FORWARD("b", "other")));
 	teardown(&world);
 }
 
@@ -209,7 +265,7 @@ static void test_source(void **state)
 	(void)state;
 	setup(&world, records);
 	for (int i = 0; i < 2; i++) {
-		import_text(&world, text, "aliases", REPLACE);
+		import_text(&world, text, "aliases", REPLACE | REMOVE);
 		assert_int_equal(world.result, 0);
 		told = buffer_data(&world.told);
 		assert_non_null(strstr(
@@ -246,23 +302,23 @@ static void test_many(void **state)
 	buffer_append_byte(&text, '\0');
 	setup(&world, none);
 	fake_client_fail(world.server.client, 1000, DIRECTORY_ERROR_LATER);
-	import_text(&world, buffer_data(&text), NULL, REPLACE);
+	import_text(&world, buffer_data(&text), NULL, REPLACE | REMOVE);
 	assert_int_equal(world.result, -ECONNREFUSED);
 	assert_non_null(
 		strstr(exchange_server_problem(&world.server),
 		       "the directory cannot be asked: /run/directory: Permission denied ("));
 	assert_int_equal(fake_client_puts(world.server.client), 1000);
 	fake_client_fail(world.server.client, 1, DIRECTORY_ERROR_DENIED);
-	import_text(&world, buffer_data(&text), NULL, REPLACE);
+	import_text(&world, buffer_data(&text), NULL, REPLACE | REMOVE);
 	assert_int_equal(world.result, -EACCES);
 	assert_int_equal(fake_client_puts(world.server.client), 1001);
 	fake_client_fail(world.server.client, 0, DIRECTORY_ERROR_NONE);
-	import_text(&world, buffer_data(&text), NULL, REPLACE);
+	import_text(&world, buffer_data(&text), NULL, REPLACE | REMOVE);
 	assert_int_equal(world.result, 0);
 	assert_int_equal(fake_client_puts(world.server.client), 3000);
 	assert_in_range(fake_client_most(world.server.client), 500, 800);
 
-	import_text(&world, "one: two\n", NULL, REPLACE);
+	import_text(&world, "one: two\n", NULL, REPLACE | REMOVE);
 	assert_string_equal(fake_client_all(world.server.client), FORWARD("one", "two") "\n");
 	buffer_clear(&text);
 	teardown(&world);
@@ -277,7 +333,7 @@ static void test_wrong(void **state)
 
 	(void)state;
 	setup(&world, records);
-	import_text(&world, "a: |x\nc: d@@e\n", NULL, REPLACE);
+	import_text(&world, "a: |x\nc: d@@e\n", NULL, REPLACE | REMOVE);
 	assert_non_null(strstr(buffer_data(&world.told), "\n-e@d.example\n"));
 	assert_string_equal(fake_client_all(world.server.client),
 			    FORWARD("a", "b") "\n" FORWARD("c", "d") "\n");
@@ -294,9 +350,10 @@ static void test_refused(void **state)
 	setup(&world, none);
 	fake_client_fail(world.server.client, 1, DIRECTORY_ERROR_BAD);
 	import_text(&world, "a: b\nc: d\n", NULL, 0);
-	check(&world, "+a@d.example\nx2:as was asked for\n", FORWARD("a", "b") "\n");
+	check(&world, "+a@d.example\nx2:address c@d.example: as was asked for\n",
+	      FORWARD("a", "b") "\n");
 	fake_client_fail(world.server.client, 0, DIRECTORY_ERROR_STORAGE);
-	import_text(&world, "a: e\n", NULL, 0);
+	import_text(&world, "a: e\n", NULL, REPLACE);
 	assert_int_equal(world.result, -EIO);
 	assert_string_equal(exchange_server_problem(&world.server), "as was asked for");
 	teardown(&world);
@@ -305,10 +362,11 @@ static void test_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_seen),  cmocka_unit_test(test_changes),
-		cmocka_unit_test(test_twice), cmocka_unit_test(test_source),
-		cmocka_unit_test(test_many),  cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_wrong),
+		cmocka_unit_test(test_seen),      cmocka_unit_test(test_changes),
+		cmocka_unit_test(test_twice),     cmocka_unit_test(test_source),
+		cmocka_unit_test(test_many),      cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_wrong),     cmocka_unit_test(test_what_is_there),
+		cmocka_unit_test(test_meanwhile),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -95,13 +95,15 @@ static void answer_change(struct memory_store *store, struct waiting *waiting)
 {
 	bool *existed = memory_alloc_zero(waiting->count + 1, sizeof *existed);
 	size_t first = store->private->data.log_count;
+	int error = store->error;
 
-	for (size_t i = 0; store->error == 0 && i < waiting->count; i++)
+	if (error == 0 && memory_table_is_stale(&store->private->data, &waiting->changes[0]))
+		error = -ESTALE;
+	for (size_t i = 0; error == 0 && i < waiting->count; i++)
 		existed[i] = memory_table_apply(&store->private->data, &waiting->changes[i],
 						&store->base.version);
 	tell(store, first);
-	waiting->changed(waiting->context, store->error, store->error != 0 ? NULL : existed,
-			 store->base.version);
+	waiting->changed(waiting->context, error, error != 0 ? NULL : existed, store->base.version);
 	free(existed);
 }
 
@@ -186,10 +188,10 @@ static void ask(struct memory_store *store, struct waiting *question)
 	for (size_t i = 0; question->keys != NULL && i < question->count; i++)
 		keys[i] = (struct directory_key){question->keys[i].table,
 						 arena_copy_str(arena, question->keys[i].name)};
-	for (size_t i = 0; question->changes != NULL && i < question->count; i++)
-		changes[i] = (struct directory_change){
-			question->changes[i].is_removal,
-			directory_record_copy(arena, &question->changes[i].record)};
+	for (size_t i = 0; question->changes != NULL && i < question->count; i++) {
+		changes[i] = question->changes[i];
+		changes[i].record = directory_record_copy(arena, &question->changes[i].record);
+	}
 	waiting->keys = keys;
 	waiting->changes = changes;
 	DL_APPEND(store->private->queue, waiting);

@@ -61,6 +61,15 @@ static void insert(struct memory_table *table, size_t at)
 		(table->count++ - at) * sizeof *table->entries);
 }
 
+bool memory_table_is_stale(const struct memory_table *table, const struct directory_change *change)
+{
+	for (size_t i = 0; change->is_conditional && i < table->log_count; i++)
+		if (table->log[i].version > change->since &&
+		    memory_key_compare(&table->log[i].key, &change->record.key) == 0)
+			return true;
+	return false;
+}
+
 bool memory_table_apply(struct memory_table *table, const struct directory_change *change,
 			uint64_t *version)
 {

@@ -27,6 +27,8 @@ int memory_key_compare(const struct directory_key *a, const struct directory_key
 /* The first entry that is not before KEY. */
 size_t memory_table_find(const struct memory_table *table, const struct directory_key *key,
 			 bool *is_there_out);
+/* Whether CHANGE has a condition that is not met. */
+bool memory_table_is_stale(const struct memory_table *table, const struct directory_change *change);
 /* Whether there was such a record; VERSION grows by one unless nothing was removed. */
 bool memory_table_apply(struct memory_table *table, const struct directory_change *change,
 			uint64_t *version);

@@ -136,6 +136,16 @@ void directory_client_put(struct directory_client *client, const char *table, st
 	ask(question, "put %s " STR_FORMAT "%s", table, STR_ARGUMENTS(key), text);
 }
 
+void directory_client_edit(struct directory_client *client, const char *table, struct str key,
+			   uint64_t version, const struct str *fields, size_t field_count,
+			   struct directory_question *question)
+{
+	(void)client;
+	(void)fields;
+	ask(question, "edit %s " STR_FORMAT " %llu %zu", table, STR_ARGUMENTS(key),
+	    (unsigned long long)version, field_count);
+}
+
 void directory_client_remove(struct directory_client *client, const char *table, struct str key,
 			     struct directory_question *question)
 {
@@ -503,8 +513,12 @@ static void changes_are_sent_on(void **state)
 	static const struct directory_field fields[] = {{{"kind", 4}, {"forward", 7}},
 							{{"target", 6}, {"b@example.org", 13}}};
 	const struct directory_change put = {
-		false, {{DIRECTORY_ADDRESS, STR("ann@example.org")}, fields, 2}};
-	const struct directory_change removal = {true, {.key = {DIRECTORY_USER, STR("ann")}}};
+		.record = {{DIRECTORY_ADDRESS, STR("ann@example.org")}, fields, 2}};
+	const struct directory_change edit = {
+		.record = put.record, .is_conditional = true, .since = 103};
+	const struct directory_change removal = {.is_removal = true,
+						 .record.key = {DIRECTORY_USER, STR("ann")}};
+	const struct directory_answer_text stale = {.error = DIRECTORY_ERROR_CHANGED};
 	const struct directory_answer_text done = {.exists = true, .version = 104};
 	const struct directory_answer_text none = {.exists = false, .version = 104};
 
@@ -516,6 +530,9 @@ static void changes_are_sent_on(void **state)
 	store->operations->change(store, &removal, 1, changed, NULL);
 	answer("del user ann", &none);
 	assert_said("done 0 0 104\n");
+	store->operations->change(store, &edit, 1, changed, NULL);
+	answer("edit address ann@example.org 103 2", &stale);
+	assert_said("done -116 0 0\n"); /* ESTALE */
 }
 
 static void what_was_missed_is_told(void **state)

@@ -72,8 +72,9 @@ static const struct command_exit watch_exits[] = {
 };
 
 static const struct command_exit import_exits[] = {
-	{COMMAND_OK, "all records are in the directory"},
-	{COMMAND_FAILED, "lines are wrong, or the import has failed: run it again"},
+	{COMMAND_OK, "all records are in the directory as the file says"},
+	{COMMAND_FAILED, "some differ and were left as they are, lines are wrong, or the import "
+			 "has failed: run it again"},
 	{COMMAND_USAGE, "the command line is wrong"},
 	{0, NULL},
 };
@@ -100,8 +101,7 @@ const struct command command_directory_subcommands[] = {
 	 command_directory_put, command_directory_put_options, put_exits, NULL},
 	{"directory set", "KEY FIELD ...", "Changes single fields of a record.",
 	 "A FIELD is written as for \"directory put\"; NAME= without a value removes it. The\n"
-	 "other fields stay. It reads the record and puts it again: of two changes of one\n"
-	 "record at once one may be lost.\n",
+	 "other fields stay, also those that others change at the same time.\n",
 	 command_directory_set, command_directory_change_options, change_exits, NULL},
 	{"directory del", "KEY", "Removes a record.",
 	 "With --table member KEY is one word of two addresses: \"LIST MEMBER\".\n",
@@ -136,8 +136,9 @@ const struct command command_directory_subcommands[] = {
 	 command_directory_status, command_json_options, list_exits, NULL},
 	{"directory import", "FILE", "Puts the records of a file into the directory.",
 	 "FILE \"-\" is standard input. All of it is checked first: when lines are wrong that is\n"
-	 "said, line by line, and nothing is changed. What the directory has already is left\n"
-	 "alone. Each record is durable as a whole, all of them are no one change: an import\n"
+	 "said, line by line, and nothing is changed. A record that is there already stays as\n"
+	 "it is, and is named with the fields that differ, unless --update or --replace is\n"
+	 "given. Each record is durable as a whole, all of them are no one change: an import\n"
 	 "that was broken off is finished by running it again.\n",
 	 command_directory_import, command_directory_import_options, import_exits, NULL},
 	{"directory export", "", "Prints the records of the directory.",

@@ -34,6 +34,10 @@ const char *command_directory_no_format(const char *what);
 /* The directory did not answer, or it refused. */
 enum { COMMAND_DIRECTORY_UNANSWERED = 3 };
 
+/* How often a record is read and changed while others change it, or the server that answers has not
+ * heard of their changes; and the pause between. */
+enum { COMMAND_DIRECTORY_ATTEMPTS = 100, COMMAND_DIRECTORY_PAUSE_MS = 20 };
+
 extern const struct command_option command_directory_get_options[];
 int command_directory_get(const struct command *command, int argc, char **argv);
 extern const struct command_option command_directory_change_options[];

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: ISC
 #include "program/command/directory/file.h"
-#include "directory/record/key.h"
-#include "mail/text/text.h"
 #include "os/file/file.h"
 #include "os/stream/stream.h"
 #include <errno.h>
@@ -9,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PIECE = 64 * 1024, PROGRESS_WIDTH = 40 };
+enum { PIECE = 64 * 1024 };
 
 /* Copies a pipe's data to a file, because it must be read twice. */
 static int copy_input(int input)
@@ -72,61 +70,4 @@ int directory_file_pass(struct directory_file *file, struct exchange_import *imp
 	error = pass(import, reader);
 	exchange_reader_free(reader);
 	return error;
-}
-
-/* --- output --- */
-
-static void print(struct directory_teller *teller, FILE *out)
-{
-	buffer_append_byte(&teller->line, '\n');
-	directory_teller_end_progress(teller);
-	fwrite(buffer_data(&teller->line), 1, teller->line.length, out);
-	buffer_reset(&teller->line);
-}
-
-static void print_key(struct directory_teller *teller, const char *verb,
-		      const struct directory_key *key)
-{
-	struct buffer shown CLEANUP(buffer_clear) = {0};
-
-	directory_key_display(key->name, &shown);
-	buffer_append_format(&teller->line, "%s %s ", verb, directory_table_name(key->table));
-	mail_text_append(&teller->line, buffer_view(&shown), MAIL_TEXT_8BIT);
-	print(teller, stdout);
-}
-
-void directory_teller_tell(void *context, enum exchange_event event, const char *file,
-			   unsigned line, const struct directory_key *key, struct str text)
-{
-	static const char *const verbs[EXCHANGE_EVENTS] = {[EXCHANGE_ADDED] = "add",
-							   [EXCHANGE_CHANGED] = "change",
-							   [EXCHANGE_REMOVED] = "remove"};
-	struct directory_teller *teller = context;
-
-	if (teller->is_quiet)
-		return;
-	if (key == NULL) {
-		buffer_append_format(&teller->line, "%s:%u: ", file, line);
-		mail_text_append(&teller->line, text, MAIL_TEXT_8BIT);
-		print(teller, stderr);
-	} else if (teller->dry_run && verbs[event] != NULL) {
-		print_key(teller, verbs[event], key);
-	}
-}
-
-void directory_teller_progress(void *context, const char *what, uint64_t count)
-{
-	struct directory_teller *teller = context;
-
-	if (!teller->shows_progress || count == 0)
-		return;
-	fprintf(stderr, "\r%12llu records %s", (unsigned long long)count, what);
-	teller->has_progress = true;
-}
-
-void directory_teller_end_progress(struct directory_teller *teller)
-{
-	if (teller->has_progress)
-		fprintf(stderr, "\r%*s\r", PROGRESS_WIDTH, "");
-	teller->has_progress = false;
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: ISC
 /* stagepost directory import */
 #include "base/panic.h"
+#include "base/text/json.h"
 #include "program/command/directory/directory.h"
 #include "program/command/directory/file.h"
+#include "program/command/directory/teller.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,6 +22,7 @@ struct import_options {
 	bool include;
 	bool dry_run;
 	bool partial;
+	bool update;
 	bool replace;
 	bool yes;
 };
@@ -38,13 +41,19 @@ const struct command_option command_directory_import_options[] = {
 	{"--table", "domain|address|member|user|server", "of lines that name none, in json and csv",
 	 OPTION(table)},
 	{"--include", NULL, "read the files that :include: names in aliases", OPTION(include)},
-	{"--dry-run", NULL, "say what would be done, and change nothing", OPTION(dry_run)},
+	{"--dry-run", NULL, "say what would be done, field by field, and change nothing",
+	 OPTION(dry_run)},
 	{"--partial", NULL, "import the others when lines are wrong", OPTION(partial)},
+	{"--update", NULL,
+	 "set the fields that FILE names in records that are there; their other fields stay",
+	 OPTION(update)},
 	{"--replace", NULL,
-	 "then remove what FILE does not have: from the tables that it has records of, or with "
-	 "--source what is of that source",
+	 "replace records that are there, and then remove what FILE does not have: from the "
+	 "tables that it has records of, or with --source what is of that source",
 	 OPTION(replace)},
 	{"--yes", NULL, "remove without asking", OPTION(yes)},
+	COMMAND_OPTION_JSON("print what is done, or would be, and the sums, as JSON: an object a "
+			    "line"),
 	COMMAND_OPTION_END,
 };
 
@@ -127,19 +136,53 @@ static bool is_agreed(struct job *job, int64_t removals)
 	return fgets(answer, sizeof answer, stdin) != NULL && strcasecmp(answer, "y\n") == 0;
 }
 
+static uint64_t count_wrong(const struct job *job)
+{
+	return count_of(job, EXCHANGE_BAD) + count_of(job, EXCHANGE_REFUSED);
+}
+
+static void print_json_summary(const struct job *job)
+{
+	static const struct {
+		const char *name;
+		enum exchange_event event;
+	} counts[] = {
+		{"added", EXCHANGE_ADDED},       {"changed", EXCHANGE_CHANGED},
+		{"removed", EXCHANGE_REMOVED},   {"same", EXCHANGE_SAME},
+		{"different", EXCHANGE_DIFFERS}, {"kept", EXCHANGE_KEPT},
+	};
+	struct buffer out CLEANUP(buffer_clear) = {0};
+
+	buffer_append_byte(&out, '{');
+	json_field_text(&out, "event", STR("sum"));
+	json_field(&out, "dry_run");
+	buffer_append_string(&out, job->options->dry_run ? "true" : "false");
+	for (size_t i = 0; i < COUNT_OF(counts); i++)
+		json_field_number(&out, counts[i].name, count_of(job, counts[i].event));
+	json_field_number(&out, "wrong", count_wrong(job));
+	buffer_append_string(&out, "}\n");
+	fwrite(buffer_data(&out), 1, out.length, stdout);
+}
+
 static void print_summary(const struct job *job)
 {
 	const char *would = job->options->dry_run ? "would be " : "";
-	uint64_t wrong = count_of(job, EXCHANGE_BAD) + count_of(job, EXCHANGE_REFUSED);
 
+	if (job->options->common.json) {
+		print_json_summary(job);
+		return;
+	}
 	printf("%s%" PRIu64 " added, %" PRIu64 " changed, %" PRIu64 " removed; %" PRIu64
 	       " the same",
 	       would, count_of(job, EXCHANGE_ADDED), count_of(job, EXCHANGE_CHANGED),
 	       count_of(job, EXCHANGE_REMOVED), count_of(job, EXCHANGE_SAME));
+	if (count_of(job, EXCHANGE_DIFFERS) > 0)
+		printf(", %" PRIu64 " different and left as they are (see --update)",
+		       count_of(job, EXCHANGE_DIFFERS));
 	if (count_of(job, EXCHANGE_KEPT) > 0)
 		printf(", %" PRIu64 " left as others made them", count_of(job, EXCHANGE_KEPT));
-	if (wrong > 0)
-		printf(", %" PRIu64 " wrong", wrong);
+	if (count_wrong(job) > 0)
+		printf(", %" PRIu64 " wrong", count_wrong(job));
 	putchar('\n');
 }
 
@@ -162,9 +205,7 @@ static int apply(struct job *job)
 		return pass_failed(job, error);
 	directory_teller_end_progress(&job->teller);
 	print_summary(job);
-	return count_of(job, EXCHANGE_BAD) + count_of(job, EXCHANGE_KEPT) +
-				       count_of(job, EXCHANGE_REFUSED) >
-			       0
+	return count_wrong(job) + count_of(job, EXCHANGE_KEPT) + count_of(job, EXCHANGE_DIFFERS) > 0
 		       ? COMMAND_FAILED
 		       : COMMAND_OK;
 }
@@ -194,6 +235,9 @@ static int check_and_apply(struct job *job)
 static int run(struct job *job)
 {
 	const struct exchange_import_settings settings = {
+		.mode = job->options->update    ? EXCHANGE_UPDATE
+			: job->options->replace ? EXCHANGE_REPLACE
+						: EXCHANGE_ADD,
 		.source = job->options->source,
 		.dry_run = job->options->dry_run,
 		.tell = directory_teller_tell,
@@ -223,6 +267,8 @@ static const char *check_options(const struct import_options *options, enum exch
 	if (options->table != NULL &&
 	    directory_table_find(str_from(options->table)) == DIRECTORY_NO_TABLE)
 		return command_directory_no_table();
+	if (options->update && options->replace)
+		return "--update keeps what --replace drops: only one of them is allowed";
 	if (options->yes && !options->replace)
 		return "--yes goes with --replace";
 	return NULL;
@@ -251,6 +297,7 @@ int command_directory_import(const struct command *command, int argc, char **arg
 	if (problem != NULL)
 		return command_usage(command, problem);
 	job.teller.dry_run = options.dry_run;
+	job.teller.json = options.common.json;
 	job.teller.shows_progress = isatty(STDERR_FILENO) && !options.dry_run;
 	if (!command_directory_open(options.common.config_file, &job.directory))
 		return COMMAND_FAILED;

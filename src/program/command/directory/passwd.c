@@ -4,6 +4,7 @@
 #include "directory/record/key.h"
 #include "directory/record/password.h"
 #include "directory/wire/frame.h"
+#include "os/clock.h"
 #include "os/stream/stream.h"
 #include "os/stream/terminal.h"
 #include "program/command/directory/directory.h"
@@ -45,6 +46,8 @@ struct job {
 	size_t field_count;
 	struct directory_question question;
 	bool exists;
+	uint64_t version;      /* of the data when the user was read */
+	size_t password_count; /* fields that come first */
 	bool is_inactive;
 	bool has_failed;
 };
@@ -159,6 +162,8 @@ static int take_password(struct job *job)
 /* Keeps the user's other fields. */
 static void keep_fields(struct job *job, const struct directory_answer_text *answer)
 {
+	job->field_count = job->password_count;
+	job->is_inactive = false;
 	for (size_t i = 0; i < answer->result_count && job->field_count < FIELDS_MAX; i++) {
 		struct str name;
 		struct str value;
@@ -178,6 +183,7 @@ static void on_user(void *context, const struct directory_answer_text *answer)
 
 	job->has_failed = exchange_server_has_failed(&job->directory.server, answer);
 	job->exists = answer->exists;
+	job->version = answer->version;
 	if (!job->has_failed)
 		keep_fields(job, answer);
 	exchange_server_stop(&job->directory.server);
@@ -206,16 +212,29 @@ static int find_user(struct job *job)
 	return COMMAND_OK;
 }
 
-static int put_user(struct job *job)
+/* Reads the user, as others may have changed it since, and puts it; again, if they do meanwhile. */
+static int change_user(struct job *job)
 {
-	job->question = (struct directory_question){.answered = on_done, .context = job};
-	directory_client_put(job->directory.server.client, directory_table_name(DIRECTORY_USER),
-			     buffer_view(&job->name), job->fields, job->field_count,
-			     &job->question);
-	exchange_server_wait(&job->directory.server, &job->question);
-	if (job->has_failed)
-		return command_directory_failed(job->command, &job->directory);
-	return COMMAND_OK;
+	int status = COMMAND_OK;
+
+	for (unsigned i = 0; status == COMMAND_OK && i < COMMAND_DIRECTORY_ATTEMPTS; i++) {
+		if (i > 0)
+			os_clock_pause_ms(COMMAND_DIRECTORY_PAUSE_MS);
+		status = find_user(job);
+		if (status != COMMAND_OK)
+			break;
+		job->directory.server.error = DIRECTORY_ERROR_NONE;
+		job->question = (struct directory_question){.answered = on_done, .context = job};
+		directory_client_edit(job->directory.server.client,
+				      directory_table_name(DIRECTORY_USER), buffer_view(&job->name),
+				      job->version, job->fields, job->field_count, &job->question);
+		exchange_server_wait(&job->directory.server, &job->question);
+		if (job->directory.server.error != DIRECTORY_ERROR_CHANGED)
+			break;
+	}
+	return status == COMMAND_OK && job->has_failed
+		       ? command_directory_failed(job->command, &job->directory)
+		       : status;
 }
 
 /* --- what the operator should know --- */
@@ -284,19 +303,14 @@ static const char *check_methods(const char *methods)
 
 static int run(struct job *job)
 {
-	int status = find_user(job);
-	size_t kept = job->field_count;
-	struct str first[FIELDS_MAX];
+	int status = find_user(job); /* before anybody types a password */
 
-	if (status != COMMAND_OK || job->options->remove)
-		return status != COMMAND_OK ? status : put_user(job);
-	/* passwords come first */
-	memcpy(first, job->fields, sizeof first);
-	job->field_count = 0;
-	status = take_password(job);
-	for (size_t i = 0; i < kept && job->field_count < FIELDS_MAX; i++)
-		job->fields[job->field_count++] = first[i];
-	return status == COMMAND_OK ? put_user(job) : status;
+	if (status == COMMAND_OK && !job->options->remove) {
+		job->field_count = 0;
+		status = take_password(job);
+		job->password_count = job->field_count;
+	}
+	return status == COMMAND_OK ? change_user(job) : status;
 }
 
 int command_directory_passwd(const struct command *command, int argc, char **argv)

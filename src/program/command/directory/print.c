@@ -151,11 +151,17 @@ static void print_shown(const struct directory_record *record, bool json)
 	buffer_clear(&out);
 }
 
-/* The method of a hash, and not the hash: "$2b$...". Who wants it exports it. */
-static void append_method(struct str hash, struct buffer *out)
+void command_directory_append_value(enum directory_table table, const struct directory_field *field,
+				    struct buffer *out)
 {
-	ptrdiff_t end = str_find(str_skip(hash, 1), '$');
+	struct str hash = field->value;
+	ptrdiff_t end;
 
+	if (table != DIRECTORY_USER || !str_equal(field->name, STR("password"))) {
+		buffer_append_str(out, field->value);
+		return;
+	}
+	end = str_find(str_skip(hash, 1), '$'); /* "$2b$..." */
 	buffer_append_str(out, str_slice(hash.data, end < 0 ? 0 : (size_t)end + 2));
 	buffer_append_string(out, "...");
 }
@@ -170,11 +176,8 @@ void command_directory_print_record(const struct directory_record *record, bool 
 	for (size_t i = 0; i < record->field_count; i++) {
 		struct buffer text CLEANUP(buffer_clear) = {0};
 
-		fields[i] = record->fields[i];
-		if (record->key.table != DIRECTORY_USER ||
-		    !str_equal(fields[i].name, STR("password")))
-			continue;
-		append_method(fields[i].value, &text);
+		fields[i].name = record->fields[i].name;
+		command_directory_append_value(record->key.table, &record->fields[i], &text);
 		fields[i].value = arena_copy_str(arena, buffer_view(&text));
 	}
 	shown.fields = fields;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* stagepost directory put, set */
+#include "os/clock.h"
 #include "program/command/directory/ask.h"
 #include <stdio.h>
 
@@ -17,6 +18,7 @@ struct record_fields {
 	struct arena *arena;
 	struct str fields[DIRECTORY_FIELDS_MAX];
 	size_t count;
+	uint64_t version; /* of the data when the directory had them */
 };
 
 /* Converts "NAME=VALUE" to "NAME VALUE" in place. */
@@ -80,6 +82,7 @@ static void on_read(void *context, const struct directory_answer_text *answer)
 	struct record_reading *reading = context;
 	struct record_fields *record = reading->record;
 
+	record->version = answer->version;
 	if (exchange_server_has_failed(&reading->asking->directory.server, answer))
 		reading->asking->status = COMMAND_DIRECTORY_UNANSWERED;
 	else if (answer->exists)
@@ -95,28 +98,31 @@ static void read_record(struct directory_asking *asking, struct record_fields *r
 	struct record_reading reading = {asking, record};
 	struct directory_question question = {.answered = on_read, .context = &reading};
 
+	asking->status = COMMAND_OK;
+	asking->directory.server.error = DIRECTORY_ERROR_NONE;
+	arena_reset(record->arena);
+	record->count = 0;
 	directory_client_get(asking->directory.server.client, asking->options.table,
 			     str_from(asking->key), DIRECTORY_PATIENCE_US, &question);
 	exchange_server_wait(&asking->directory.server, &question);
 }
 
-/* Whether RECORD has all fields that are there; otherwise says which it lacks. */
-static bool keeps_all(struct directory_asking *asking, const struct record_fields *record)
+/* Whether RECORD has all fields that are THERE; otherwise says which it lacks. */
+static bool keeps_all(struct directory_asking *asking, const struct record_fields *record,
+		      const struct record_fields *there)
 {
-	struct record_fields there = {.arena = arena_new()};
 	struct buffer lacking CLEANUP(buffer_clear) = {0};
 
-	read_record(asking, &there);
-	for (size_t i = 0; i < there.count; i++) {
-		struct str name = field_name(there.fields[i]);
+	for (size_t i = 0; i < there->count; i++) {
+		struct str name = field_name(there->fields[i]);
 
 		if (has_field(record, name) ||
-		    (i > 0 && str_equal(field_name(there.fields[i - 1]), name)))
+		    (i > 0 && str_equal(field_name(there->fields[i - 1]), name)))
 			continue;
 		buffer_append_format(&lacking, "%s" STR_FORMAT, lacking.length > 0 ? ", " : "",
 				     STR_ARGUMENTS(name));
 	}
-	if (asking->status == COMMAND_OK && lacking.length > 0) {
+	if (lacking.length > 0) {
 		fprintf(stderr,
 			"stagepost %s: %s %s has other fields, which would be gone: " STR_FORMAT
 			"; \"stagepost directory set\" changes single fields, --replace drops "
@@ -125,22 +131,70 @@ static bool keeps_all(struct directory_asking *asking, const struct record_field
 			STR_ARGUMENTS(buffer_view(&lacking)));
 		asking->status = COMMAND_FAILED;
 	}
-	arena_free(there.arena);
-	return asking->status == COMMAND_OK;
+	return lacking.length == 0;
 }
 
-/* Puts the record, warns of what it names, and ends. */
-static int put_record(struct directory_asking *asking, const struct record_fields *record)
+/* Warns of what the record names that does not exist, once it was put, and ends. */
+static int end_put(struct directory_asking *asking, const struct record_fields *record)
 {
-	directory_client_put(asking->directory.server.client, asking->options.table,
-			     str_from(asking->key), record->fields, record->count,
-			     &asking->question);
-	exchange_server_wait(&asking->directory.server, &asking->question);
 	if (asking->status == COMMAND_OK)
 		asking->status = command_directory_warn(asking->command, &asking->directory,
 							asking->options.table, asking->key,
 							record->fields, record->count);
 	return directory_asking_end(asking);
+}
+
+static int replace_record(struct directory_asking *asking, const struct record_fields *record)
+{
+	directory_client_put(asking->directory.server.client, asking->options.table,
+			     str_from(asking->key), record->fields, record->count,
+			     &asking->question);
+	exchange_server_wait(&asking->directory.server, &asking->question);
+	return end_put(asking, record);
+}
+
+/* Puts RECORD, which was made from the data of its version. False: the record was changed by others
+ * meanwhile, and has to be read again. */
+static bool edit_record(struct directory_asking *asking, const struct record_fields *record)
+{
+	directory_client_edit(asking->directory.server.client, asking->options.table,
+			      str_from(asking->key), record->version, record->fields, record->count,
+			      &asking->question);
+	exchange_server_wait(&asking->directory.server, &asking->question);
+	return asking->directory.server.error != DIRECTORY_ERROR_CHANGED;
+}
+
+/* Makes what is to be put, OUT, of the record as it is THERE; false: nothing is to be put. */
+typedef bool record_maker(struct directory_asking *asking, const struct record_fields *there,
+			  const struct record_fields *wanted, struct record_fields *out);
+
+/* Reads the record and puts what MAKE makes of it: again, if others change it meanwhile, so that of
+ * several changes at once none is lost. */
+static int change_record(struct directory_asking *asking, record_maker *make,
+			 const struct record_fields *wanted)
+{
+	struct record_fields there = {.arena = arena_new()};
+	struct record_fields made = {.count = 0};
+	bool is_done = false;
+
+	for (unsigned i = 0; !is_done && i < COMMAND_DIRECTORY_ATTEMPTS; i++) {
+		if (i > 0)
+			os_clock_pause_ms(COMMAND_DIRECTORY_PAUSE_MS);
+		read_record(asking, &there);
+		is_done = asking->status != COMMAND_OK || !make(asking, &there, wanted, &made);
+		made.version = there.version;
+		is_done = is_done || edit_record(asking, &made);
+	}
+	(void)end_put(asking, &made);
+	arena_free(there.arena);
+	return asking->status;
+}
+
+static bool make_whole(struct directory_asking *asking, const struct record_fields *there,
+		       const struct record_fields *wanted, struct record_fields *out)
+{
+	*out = *wanted;
+	return keeps_all(asking, wanted, there);
 }
 
 int command_directory_put(const struct command *command, int argc, char **argv)
@@ -151,9 +205,8 @@ int command_directory_put(const struct command *command, int argc, char **argv)
 	if (!parse_record(&asking, argc, argv, &record) ||
 	    !directory_asking_begin(&asking, directory_asking_changed))
 		return asking.status;
-	if (!asking.options.replace && !keeps_all(&asking, &record))
-		return directory_asking_end(&asking);
-	return put_record(&asking, &record);
+	return asking.options.replace ? replace_record(&asking, &record)
+				      : change_record(&asking, make_whole, &record);
 }
 
 /* Those of THERE that are not in CHANGES, then what CHANGES gives a value. */
@@ -174,27 +227,25 @@ static bool merge(const struct record_fields *there, const struct record_fields 
 	return true;
 }
 
+static bool make_changed(struct directory_asking *asking, const struct record_fields *there,
+			 const struct record_fields *wanted, struct record_fields *out)
+{
+	if (there->count == 0) {
+		directory_asking_say_none(asking);
+		asking->status = COMMAND_FAILED;
+	} else if (!merge(there, wanted, out)) {
+		asking->status = command_usage(asking->command, "a record has at most 1000 fields");
+	}
+	return asking->status == COMMAND_OK;
+}
+
 int command_directory_set(const struct command *command, int argc, char **argv)
 {
 	struct directory_asking asking = {.command = command, .options.table = "address"};
 	struct record_fields changes = {.count = 0};
-	struct record_fields there = {.arena = arena_new()};
-	struct record_fields merged;
 
 	if (!parse_record(&asking, argc, argv, &changes) ||
-	    !directory_asking_begin(&asking, directory_asking_changed)) {
-		arena_free(there.arena);
+	    !directory_asking_begin(&asking, directory_asking_changed))
 		return asking.status;
-	}
-	read_record(&asking, &there);
-	if (asking.status == COMMAND_OK && there.count == 0) {
-		directory_asking_say_none(&asking);
-		asking.status = COMMAND_FAILED;
-	} else if (asking.status == COMMAND_OK && !merge(&there, &changes, &merged)) {
-		asking.status = command_usage(command, "a record has at most 1000 fields");
-	}
-	asking.status = asking.status == COMMAND_OK ? put_record(&asking, &merged)
-						    : directory_asking_end(&asking);
-	arena_free(there.arena);
-	return asking.status;
+	return change_record(&asking, make_changed, &changes);
 }

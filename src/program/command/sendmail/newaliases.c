@@ -7,6 +7,7 @@
 #include "os/stream/stream.h"
 #include "program/command/directory/directory.h"
 #include "program/command/directory/file.h"
+#include "program/command/directory/teller.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -196,7 +197,7 @@ static int open_files(struct job *job)
 static int run(struct job *job)
 {
 	const struct exchange_import_settings settings = {
-		.source = SOURCE, .tell = directory_teller_tell, .context = &job->teller};
+		.mode = EXCHANGE_REPLACE, .source = SOURCE, .tell = directory_teller_tell, .context = &job->teller};
 	int status = open_files(job);
 
 	if (status == INJECT_OK) {

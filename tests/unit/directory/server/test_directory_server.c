@@ -211,6 +211,12 @@ static const struct exchange {
 	{ALL, "del|1|address|@", "err|1|bad|That cannot be a key of this table"},
 	{ALL, "put|5|address|Bob@Example.org|kind mailbox", "ok|5|4"},
 	{ALL, "del|6|address|ANN@example.org", "ok|6|4"},
+	{ALL, "edit|7|address|Bob@Example.org|3|kind mailbox", "ok|7|4"},
+	{ALL, "edit|7|address|ann@example.org|0|kind mailbox",
+	 "err|7|changed|The record has changed since that version"},
+	{ALL, "edit|7|address|ann@example.org|x|kind mailbox", "err|7|bad|The version is no number"},
+	{ALL, "edit|7|address|ann@example.org", "err|7|bad|Too few or too many words"},
+	{READ, "edit|7|address|ann@example.org|3|kind mailbox", "err|7|denied|Not with this role"},
 	/* what ends the connection */
 	{READ, "get", "err|0|bad|The question's number is not 1 to 20 digits"},
 	{READ, "get|x|domain|example.org", "err|0|bad|The question's number is not 1 to 20 digits"},

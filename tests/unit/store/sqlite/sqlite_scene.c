@@ -124,8 +124,19 @@ static void change(struct sqlite_scene *scene, bool is_removal, const char *cons
 	struct directory_change changes[2];
 
 	for (size_t i = 0; i < count; i++)
-		changes[i] = (struct directory_change){is_removal, record_of_text(arena, texts[i])};
+		changes[i] = (struct directory_change){.is_removal = is_removal,
+						       .record = record_of_text(arena, texts[i])};
 	scene->store->operations->change(scene->store, changes, count, changed, scene);
+	arena_free(arena);
+}
+
+void scene_edit(struct sqlite_scene *scene, uint64_t since, const char *record)
+{
+	struct arena *arena = arena_new();
+	const struct directory_change one = {
+		.record = record_of_text(arena, record), .is_conditional = true, .since = since};
+
+	scene->store->operations->change(scene->store, &one, 1, changed, scene);
 	arena_free(arena);
 }
 

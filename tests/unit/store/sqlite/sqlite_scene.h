@@ -37,6 +37,8 @@ void scene_restart(struct sqlite_scene *scene);
 void scene_close(struct sqlite_scene *scene);
 
 /* A call with one change; with two. */
+/* If the record has not changed since that version. */
+void scene_edit(struct sqlite_scene *scene, uint64_t since, const char *record);
 void scene_put(struct sqlite_scene *scene, const char *record);
 void scene_put_both(struct sqlite_scene *scene, const char *first, const char *second);
 void scene_remove(struct sqlite_scene *scene, const char *table_and_key);

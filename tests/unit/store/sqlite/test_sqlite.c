@@ -203,6 +203,31 @@ static void changes_are_known_afterwards(void **state)
 	scene_close(&scene);
 }
 
+static void what_has_changed_is_not_edited(void **state)
+{
+	struct sqlite_scene scene;
+
+	(void)state;
+	scene_open(&scene);
+	scene_put(&scene, "user ann|name A");
+	scene_put(&scene, "user bob|name B");
+	scene_expect_turn(&scene, "new 1 user ann; new 2 user bob; changed 0 0 1; changed 0 0 2");
+	scene_edit(&scene, 1, "user ann|name A1"); /* bob's change is another's */
+	scene_edit(&scene, 2, "user ann|name A2"); /* after the one before, in the same turn */
+	scene_edit(&scene, 2, "user carol|name C");
+	scene_edit(&scene, 9, "user bob|name of other data");
+	scene_expect_turn(&scene, "new 3 user ann; new 4 user carol; changed 0 1 3; changed -116; "
+				  "changed 0 0 4; changed -116");
+	scene_expect_got(&scene, "user ann", "user ann|name A1");
+	scene_sql(&scene, "UPDATE user SET fullname = 'by SQL' WHERE name = 'ann'");
+	scene_edit(&scene, 4, "user ann|name A3");
+	scene_expect_turn(&scene, "new 5 user ann; new 6 user ann; changed -116");
+	scene_sql(&scene, "DELETE FROM change WHERE version < 4");
+	scene_edit(&scene, 2, "user bob|name B1"); /* it is not known any more */
+	scene_expect_turn(&scene, "changed -116");
+	scene_close(&scene);
+}
+
 static void who_uses_it_hears_that_it_is_up(void **state)
 {
 	struct sqlite_scene scene;
@@ -225,6 +250,7 @@ int main(void)
 		cmocka_unit_test(keys_of_one_call_may_come_again),
 		cmocka_unit_test(records_are_listed),
 		cmocka_unit_test(changes_are_known_afterwards),
+		cmocka_unit_test(what_has_changed_is_not_edited),
 		cmocka_unit_test(who_uses_it_hears_that_it_is_up),
 	};
 
