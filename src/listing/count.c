@@ -163,3 +163,25 @@ int listing_count(struct queue_store *store,
 	*oldest_us = counting.oldest_us;
 	return result;
 }
+
+static int count_name(void *context, uint64_t number)
+{
+	uint64_t *count = context;
+
+	(void)number;
+	(*count)++;
+	return 0;
+}
+
+int listing_count_messages(struct queue_store *store, uint64_t *count_out)
+{
+	uint64_t count = 0;
+	int result = queue_store_each(store, QUEUE_INFO, NULL, count_name, NULL, &count);
+
+	for (unsigned stage = 0; result == 0 && stage < MAIL_STAGE_COUNT; stage++)
+		result = queue_store_each(store, QUEUE_TODO, mail_stage_name(stage), count_name,
+					  NULL, &count);
+	if (result == 0)
+		*count_out = count;
+	return result;
+}

@@ -3,9 +3,12 @@
 #include "base/panic.h"
 #include "listing/internal.h"
 #include "mail/localpart.h"
+#include "mail/origin.h"
 #include "os/clock.h"
 #include "queue/trigger.h"
+#include <arpa/inet.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -129,22 +132,34 @@ static bool sender_passes(const struct listing_filter *filter, struct str sender
 	return filter->sender.length == 0 || str_equal_nocase(filter->sender, sender);
 }
 
-/* A message queued by a command has a record of it: "local uid=1000 user=anna". */
-static bool user_passes(const struct listing_filter *filter, const struct mail_envelope *envelope)
+static bool is_from_network(const struct config_network *network, struct str address)
 {
-	static const struct str start = STR("local uid=");
-	struct str rest = envelope->received;
-	uint64_t user;
+	char text[INET6_ADDRSTRLEN];
+	struct in6_addr found = {0};
+	struct in_addr ipv4;
 
-	if (!filter->is_of_one_user)
-		return true;
-	if (!str_starts_with(rest, start))
+	if (address.length == 0 || address.length >= sizeof text)
 		return false;
-	rest = str_skip(rest, start.length);
-	for (size_t i = 0; i < rest.length; i++)
-		if (rest.data[i] == ' ')
-			rest.length = i;
-	return str_to_u64(rest, &user) && user == filter->user;
+	snprintf(text, sizeof text, STR_FORMAT, STR_ARGUMENTS(address));
+	if (inet_pton(AF_INET, text, &ipv4) == 1) {
+		found.s6_addr[10] = found.s6_addr[11] = 0xff;
+		memcpy(&found.s6_addr[12], &ipv4, sizeof ipv4);
+	} else if (inet_pton(AF_INET6, text, &found) != 1) {
+		return false;
+	}
+	return config_network_has(network, &found);
+}
+
+static bool origin_passes(const struct listing_filter *filter, struct str received)
+{
+	const struct mail_origin origin = mail_origin_parse(received);
+
+	if (filter->is_of_one_user && !(str_equal(origin.protocol, STR("local")) &&
+					origin.has_uid && origin.uid == filter->uid))
+		return false;
+	if (filter->user.length > 0 && !str_equal_nocase(filter->user, origin.user))
+		return false;
+	return !filter->has_client || is_from_network(&filter->client, origin.address);
 }
 
 /* Nothing is known of a damaged message: it passes a filter that requires nothing. */
@@ -158,9 +173,11 @@ static bool passes(const struct listing_filter *filter, const struct listing_ent
 		       filter->transport.length == 0 && filter->trigger.length == 0 &&
 		       filter->reason.length == 0 && filter->born_before_us == 0 &&
 		       filter->born_after_us == 0 && filter->left_out_since_us == 0 &&
-		       !filter->is_held && !filter->is_of_one_user;
+		       !filter->is_held && !filter->is_of_one_user && filter->user.length == 0 &&
+		       !filter->has_client;
 	envelope = entry->control->envelope;
-	return sender_passes(filter, envelope->sender) && user_passes(filter, envelope) &&
+	return sender_passes(filter, envelope->sender) &&
+	       origin_passes(filter, envelope->received) &&
 	       age_passes(filter, envelope->id.born_us) && reason_passes(filter, entry->control) &&
 	       (!filter->is_held || entry->is_held) && recipients_pass(filter, entry->control) &&
 	       stage_passes(filter, entry) && transport_passes(filter, entry) &&

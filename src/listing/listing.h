@@ -11,6 +11,7 @@
 #ifndef LISTING_LISTING_H
 #define LISTING_LISTING_H
 
+#include "config/config.h"
 #include "queue/control/control.h"
 #include "queue/store.h"
 
@@ -45,8 +46,11 @@ struct listing_filter {
 	int64_t left_out_since_us; /* what is born between then and the moment when it is looked at
 				    * is left out; 0: nothing. What is born later came before, while
 				    * the clock was ahead */
-	bool is_of_one_user;       /* only messages that USER queued by a command */
-	unsigned long user;
+	struct str user;           /* who was authenticated, or queued it by a command */
+	bool has_client;
+	struct config_network client; /* only messages that a client there has sent */
+	bool is_of_one_user;          /* only messages that UID queued by a command */
+	unsigned long uid;
 	/* Asks what a message waits for that has not been tried: appends the trigger's name, a
 	 * pause in parentheses, or nothing, to NAME. NULL: not asked. */
 	void (*ask_why)(void *context, struct mail_id id, struct buffer *name);
@@ -99,6 +103,10 @@ struct listing_count {
 MUST_CHECK int listing_count(struct queue_store *store,
 			     int (*each)(void *context, const struct listing_count *count),
 			     void *context, int64_t *oldest_us);
+
+/* How many messages there are, without a look at any: cheap. One that moves meanwhile may be
+ * counted twice. */
+MUST_CHECK int listing_count_messages(struct queue_store *store, uint64_t *count_out);
 
 struct listing_damage {
 	uint64_t messages;    /* that a disk has changed */

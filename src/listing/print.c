@@ -2,8 +2,10 @@
 /* An entry for people, and as JSON. */
 #include "base/text/json.h"
 #include "listing/listing.h"
+#include "mail/origin.h"
 #include "mail/text/text.h"
 #include <inttypes.h>
+#include <string.h>
 #include <time.h>
 
 static const char *const outcome_names[] = {
@@ -171,6 +173,45 @@ static void json_deadline(struct buffer *out, const struct mail_deadline *deadli
 	json_field_text(out, "late", str_from(names[deadline->mode]));
 }
 
+/* "DESTINATION: REASON" */
+static void json_pause(struct buffer *out, struct str pause)
+{
+	struct str destination = pause;
+	size_t end = 0;
+
+	while (end + 1 < pause.length && memcmp(pause.data + end, ": ", 2) != 0)
+		end++;
+	destination.length = end;
+	json_field(out, "pause");
+	buffer_append_byte(out, '{');
+	json_field_text(out, "destination", destination);
+	json_field_text(out, "reason", str_skip(pause, end + 2));
+	buffer_append_byte(out, '}');
+}
+
+/* Where it came from. */
+static void json_origin(struct buffer *out, struct str received)
+{
+	const struct mail_origin origin = mail_origin_parse(received);
+	const struct {
+		const char *name;
+		struct str value;
+	} texts[] = {{"protocol", origin.protocol}, {"address", origin.address},
+		     {"name", origin.name},         {"helo", origin.helo},
+		     {"tls", origin.tls},           {"user", origin.user}};
+
+	json_field(out, "received");
+	buffer_append_byte(out, '{');
+	for (size_t i = 0; i < COUNT_OF(texts); i++)
+		if (texts[i].value.length > 0)
+			json_field_text(out, texts[i].name, texts[i].value);
+	if (origin.port > 0)
+		json_field_number(out, "port", origin.port);
+	if (origin.has_uid)
+		json_field_number(out, "uid", origin.uid);
+	buffer_append_byte(out, '}');
+}
+
 static void json_recipients(struct buffer *out, const struct mail_envelope *envelope)
 {
 	json_field(out, "recipients");
@@ -255,14 +296,14 @@ void listing_print_json(const struct listing_entry *entry, struct buffer *out)
 	if (entry->waits_for.length > 0)
 		json_field_text(out, "trigger", entry->waits_for);
 	if (entry->pause.length > 0)
-		json_field_text(out, "pause", entry->pause);
+		json_pause(out, entry->pause);
 	json_time(out, "born", envelope->id.born_us);
 	json_time(out, "release", envelope->release_us);
 	json_deadline(out, &envelope->deadline);
 	json_priority(out, envelope->priority);
 	json_field_number(out, "size", envelope->size);
 	json_field_text(out, "sender", envelope->sender);
-	json_field_text(out, "received", envelope->received);
+	json_origin(out, envelope->received);
 	json_recipients(out, envelope);
 	json_deliveries(out, control);
 	buffer_append_byte(out, '}');

@@ -140,16 +140,48 @@ static void retry_awake(struct manager *manager, struct message *message)
 		message->facts.is_released = true;
 }
 
+/* What keeps the message from its turn: a pause, or that there is no room in memory; false:
+ * nothing, or a trigger. */
+static bool find_pause(const struct request *request, const struct message *message,
+		       const struct sleeper *sleeper, struct transport_pause *pause_out)
+{
+	static const struct transport_pause unmapped = {
+		.destination = "memory",
+		.reason = "there is no room to find out where more messages go; this one is looked "
+			  "at when others are done",
+	};
+	struct manager *manager = request->manager;
+
+	if (message != NULL)
+		return deliver_paused_by(manager, message, pause_out);
+	if (sleeper == NULL)
+		return false;
+	*pause_out = unmapped;
+	return sleeper->waiters == wake_unmapped(manager->wake) ||
+	       transports_pause_of_waiters(manager->transports, sleeper->waiters,
+					   os_clock_monotonic_us(), pause_out);
+}
+
+static void tell_why(const struct request *request, const struct transport_pause *pause)
+{
+	buffer_append_format(request->told, "(%s: %s)", pause->destination, pause->reason);
+}
+
+/* What it cannot do is told: wait for the end of a pause. */
 static enum order_code retry(const struct request *request)
 {
+	struct manager *manager = request->manager;
+	struct transport_pause pause;
 
-	if (deliver_hold_of(request->manager, request->id) != NULL)
+	if (deliver_hold_of(manager, request->id) != NULL)
 		return ORDER_IS_HELD;
-	if (request->message != NULL) {
-		retry_awake(request->manager, request->message);
-		return ORDER_OK;
-	}
-	retry_sleeper(request->manager, request->sleeper);
+	if (request->message != NULL)
+		retry_awake(manager, request->message);
+	else
+		retry_sleeper(manager, request->sleeper);
+	if (find_pause(request, message_find(manager, request->id.number),
+		       sleepers_find(&manager->sleepers, request->id.number), &pause))
+		tell_why(request, &pause);
 	return ORDER_OK;
 }
 
@@ -207,22 +239,28 @@ static enum order_code intervene(const struct request *request)
 	return ORDER_OK;
 }
 
-/* The name of a trigger; or in parentheses what pauses the turns for which a message that is awake
- * waits. Otherwise it does not wait, or only for its turn. */
+/* The name of a trigger; or in parentheses what keeps it from its turn. Otherwise it does not wait,
+ * or only for its turn. */
 static enum order_code why(const struct request *request)
 {
 	struct trigger *trigger = NULL;
 	struct transport_pause pause;
 
-	if (request->message != NULL &&
-	    deliver_paused_by(request->manager, request->message, &pause))
-		buffer_append_format(request->told, "(%s: %s)", pause.destination, pause.reason);
-
-	if (request->sleeper != NULL)
+	if (find_pause(request, request->message, request->sleeper, &pause))
+		tell_why(request, &pause);
+	else if (request->sleeper != NULL)
 		trigger =
 			triggers_of_waiters(request->manager->triggers, request->sleeper->waiters);
 	if (trigger != NULL)
 		buffer_append_str(request->told, trigger_name(trigger));
+	return ORDER_OK;
+}
+
+static enum order_code crowded(const struct request *request)
+{
+	if (transports_have_waiters(request->manager->transports) ||
+	    wake_unmapped(request->manager->wake)->count > 0)
+		buffer_append_string(request->told, "yes");
 	return ORDER_OK;
 }
 
@@ -311,6 +349,7 @@ static const struct {
 	[ORDER_REQUEUE] = {true, intervene},
 	[ORDER_ACCEPT] = {true, intervene},
 	[ORDER_WHY] = {true, why},
+	[ORDER_CROWDED] = {false, crowded},
 	[ORDER_PAUSED] = {false, paused},
 	[ORDER_SAID] = {false, said},
 };

@@ -48,7 +48,7 @@ static const struct {
 	[ORDER_BOUNCE] = {"bounce", take_id},          [ORDER_REMOVE] = {"remove", take_id},
 	[ORDER_REQUEUE] = {"requeue", take_id},        [ORDER_WHY] = {"why", take_id},
 	[ORDER_PAUSED] = {"paused", take_name},        [ORDER_SAID] = {"said", take_name},
-	[ORDER_ACCEPT] = {"accept", take_id},
+	[ORDER_ACCEPT] = {"accept", take_id},          [ORDER_CROWDED] = {"crowded", take_nothing},
 };
 
 bool order_kind_find(struct str text, enum order_kind *kind_out)

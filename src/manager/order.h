@@ -6,19 +6,21 @@
  *   queued            a message was queued without the daemon
  *   trigger NAME      the event NAME happened
  *   wait NAME REASON  begin to wait for the event NAME
- *   retry ID          try all deliveries now, whatever they wait for
+ *   retry ID          try all deliveries now, whatever they wait for; "ok (DESTINATION: REASON)" if
+ *                     they cannot be tried yet
  *   hold ID [NAME]    try none of them until release, or until the event NAME has happened
  *   release ID        end a hold
  *   bounce ID         give up undecided deliveries and report them to the sender
  *   remove ID         give up undecided deliveries without a report
  *   requeue ID        look up the addresses of undecided deliveries again, and try them
  *   accept ID         deliver the data as they are now, though the disk has changed them
- *   why ID            the trigger that all of it waits for: "ok NAME", or "ok" if none
- *   paused [NAME]     a destination that has a pause, the first or that after NAME: "ok DOMAIN
- *                     MILLISECONDS JOBS REASON", or "ok" if none. The domain "*" stands for all:
- *                     the load has reached load_queue
- *   said [N]          what a server said lately that changes how mail goes to it, the latest or the
- *                     N-th before: "ok" and as said_tell(), or "ok" if there are no more
+ *   why ID            the trigger that all of it waits for: "ok NAME"; "ok (DESTINATION: REASON)"
+ * if it waits for something else than its turn; or "ok" crowded           "ok yes" if messages
+ * sleep because there is no room in memory, else "ok" paused [NAME]     a destination that has a
+ * pause, the first or that after NAME: "ok DOMAIN MILLISECONDS JOBS REASON", or "ok" if none. The
+ * domain "*" stands for all: the load has reached load_queue said [N]          what a server said
+ * lately that changes how mail goes to it, the latest or the N-th before: "ok" and as said_tell(),
+ * or "ok" if there are no more
  *
  * ID is a message's number, or number and birth time. The answer is "ok", "ok WHAT" to a question,
  * or "err REASON": each code has one fixed reason, which is also shown to people.
@@ -44,6 +46,7 @@ enum order_kind {
 	ORDER_REQUEUE,
 	ORDER_ACCEPT,
 	ORDER_WHY,
+	ORDER_CROWDED,
 	ORDER_PAUSED,
 	ORDER_SAID,
 	ORDER_KINDS,

@@ -465,6 +465,7 @@ def test_a_message_that_waits(node, run):
     assert listing(run, mx, "--reason", delivery["status"]) == [message]
     assert listing(run, mx, "--reason", delivery["text"][:10].upper()) == [message]
     stats = json.loads(run(mx, "queue", "stats", "--json").stdout)
+    stats |= {place["name"]: place for place in stats["places"]}
     assert stats["preprocessed"]["messages"] == stats["remote"]["messages"] == 1
     assert stats["local maildir"]["messages"] == 0 and stats["oldest"] == message["born"]
 

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import pty
+import smtplib
 import subprocess
 import tempfile
 
@@ -77,13 +78,48 @@ def test_a_paused_transport_is_told(node, run, listing):
     mx = node("mx", routes=[f":127.0.0.1;{hop.port}"], settings="transport remote { paused = yes }")
     send(run, mx, "bob@b.test")
     reason = "remote: the transport is paused by its setting"
-    wait_until(lambda: listing(mx)[0].get("pause") == reason, "the reason")
+    pause = {"destination": "remote", "reason": "the transport is paused by its setting"}
+    wait_until(lambda: listing(mx)[0].get("pause") == pause, "the reason")
     assert f"({reason})" in run(mx, "queue", "list").stdout.decode()
     assert f"({reason})" in run(mx, "mailq").stdout.decode()
+    told = run(mx, "queue", "retry", "--all").stdout.decode()
+    assert told == f"retry: 1 done, 0 refused\n         1  will be tried later: {reason}\n"
+    message, summary = map(json.loads, run(mx, "queue", "retry", "--all", "--json").stdout.splitlines())
+    assert message == {"message": listing(mx)[0]["id"], "waits": reason}
+    assert (summary["done"], summary["waiting"]) == (1, [{"reason": reason, "count": 1}])
     mx.settings = ""
     mx.write_configuration()
     mx.reload()
     wait_until(lambda: not listing(mx), "it is delivered")
+
+
+def test_who_has_sent_it_selects(node, run, listing):
+    """By its user or its client, in listings and orders; from outside, from users, by a command."""
+    hop = node("hop", domains=["b.test"])
+    mx = node("mx", routes=[f":127.0.0.1;{hop.port}"], settings="transport remote { paused = yes }")
+    send(run, mx, "bob@b.test")
+    with smtplib.SMTP("127.0.0.1", mx.port, local_hostname="client.test") as client:
+        client.sendmail("x@a.test", ["carl@b.test"], TEXT)
+    def who(*words):
+        return sorted(r["address"] for m in listing(mx, *words) for r in m["recipients"])
+    wait_until(lambda: len(listing(mx)) == 2, "both are there")
+    (local,), (smtp,) = listing(mx, "--sender", "anna@a.test"), listing(mx, "--sender", "x@a.test")
+    user = local["received"]["user"]
+    assert local["received"] == {"protocol": "local", "user": user, "uid": local["received"]["uid"]}
+    assert smtp["received"].pop("port") > 0 and smtp["received"] == {
+        "protocol": "smtp", "address": "127.0.0.1", "helo": "client.test"} | {
+            name: smtp["received"][name] for name in ("name",) if name in smtp["received"]}
+    assert who("--user", user.upper()) == ["bob@b.test"] and who("--user", "nobody-else") == []
+    assert who("--client", "127.0.0.1") == who("--client", "127.0.0.0/8") == ["carl@b.test"]
+    assert who("--client", "::/0") == ["carl@b.test"] and who("--client", "192.0.2.0/24") == []
+    assert who("--client", "127.0.0.1", "--user", user) == []
+    wrong = run(mx, "queue", "list", "--client", "somewhere")
+    assert wrong.returncode == 2 and wrong.stderr.decode().startswith(
+        "stagepost queue list: --client somewhere: not an IP network; allowed: an address, or a network")
+    assert json.loads(run(mx, "queue", "hold", "--client", "127.0.0.1", "--json").stdout)["done"] == 1
+    assert [m.get("held") for m in listing(mx, "--client", "127.0.0.1")] == [True]
+    assert json.loads(run(mx, "queue", "remove", "--yes", "--user", user, "--json").stdout)["done"] == 1
+    wait_until(lambda: who() == ["carl@b.test"], "only that of the user is removed")
 
 
 # --- triggers ---
@@ -287,7 +323,7 @@ def test_hold_survives_a_restart(stuck, run, tell, listing):
     mx, hop = stuck(settings="probe_delay = 1\n")
     first = listing(mx)[0]
     assert tell(mx, "hold", first["id"]) == (
-        0, {"command": "hold", "done": 1, "refused": 0, "reasons": {}})
+        0, {"command": "hold", "done": 1, "refused": 0, "reasons": [], "waiting": []})
     (held,) = [m for m in listing(mx) if m.get("held")]
     assert held["id"] == first["id"]
     assert b"(held by the operator)" in run(mx, "queue", "list").stdout
@@ -303,7 +339,7 @@ def test_hold_survives_a_restart(stuck, run, tell, listing):
     assert tell(mx, "retry", "--domain", "b.test")[1]["refused"] <= 1
     wait_until(lambda: len(listing(mx)) == 1, "the others leave")
     status, summary = tell(mx, "retry", first["id"])
-    assert status == 1 and summary["reasons"] == {"it is held": 1}
+    assert status == 1 and summary["reasons"] == [{"reason": "it is held", "count": 1}]
     mx.restart()
     assert [m["id"] for m in listing(mx)] == [first["id"]]
     assert tell(mx, "release", "--all")[0] == 0
@@ -313,7 +349,7 @@ def test_hold_survives_a_restart(stuck, run, tell, listing):
 
 def test_release_of_all_where_nothing_is_held(stuck, run, tell, listing):
     mx, _ = stuck()
-    nothing = (0, {"command": "release", "done": 0, "refused": 0, "reasons": {}})
+    nothing = (0, {"command": "release", "done": 0, "refused": 0, "reasons": [], "waiting": []})
     assert tell(mx, "release", "--all") == nothing
     assert tell(mx, "release", "--domain", "b.test") == nothing
     named = listing(mx)[0]["id"]
@@ -335,7 +371,7 @@ def test_hold_without_a_daemon(node, run, tell, listing):
     (held,) = wait_until(lambda: [m for m in listing(mx) if len(listing(mx)) == 1], "one is left")
     mx.stop()
     assert tell(mx, "release", held["id"])[1]["done"] == 1
-    assert tell(mx, "release", held["id"])[1]["reasons"] == {"it is not held": 1}
+    assert tell(mx, "release", held["id"])[1]["reasons"] == [{"reason": "it is not held", "count": 1}]
     mx.start()
     assert mx.maildir("bob@a.test").wait()
 
@@ -348,7 +384,7 @@ def test_retry(stuck, tell, listing):
     hop.start()
     (name,) = mx.trigger_files()
     assert tell(mx, "retry", listing(mx)[0]["id"]) == (
-        0, {"command": "retry", "done": 1, "refused": 0, "reasons": {}})
+        0, {"command": "retry", "done": 1, "refused": 0, "reasons": [], "waiting": []})
     mx.wait_empty()  # its success released the trigger
     assert name not in mx.trigger_files()
 
@@ -366,7 +402,7 @@ def test_bounce_yields_a_bounce(stuck, tell, listing):
 def test_remove_yields_none(stuck, tell, listing):
     mx, _ = stuck()
     assert tell(mx, "remove", "--yes", "--sender", "anna@a.test") == (
-        0, {"command": "remove", "done": 3, "refused": 0, "reasons": {}})
+        0, {"command": "remove", "done": 3, "refused": 0, "reasons": [], "waiting": []})
     mx.wait_empty()
     assert mx.maildir("anna@a.test").messages() == [] and not mx.log.find("bounced")
 
@@ -413,7 +449,7 @@ def test_refusals(node, run, tell):
     mx = node()
     status, summary = tell(mx, "retry", "5", "x")
     assert status == 1 and summary["done"] == 0
-    assert summary["reasons"] == {"no such message": 1, "that is no message id": 1}
+    assert summary["reasons"] == [{"reason": "no such message", "count": 1}, {"reason": "that is no message id", "count": 1}]
     ended = run(mx, "queue", "retry", "--json", "5", "x")
     assert [json.loads(line) for line in ended.stdout.splitlines()[:-1]] == [
         {"message": "5", "refused": "no such message"},

@@ -125,7 +125,8 @@ def check_stats(scene):
                and on_disk(scene)["local maildir"] == on_disk(scene)["local run"] == 0,
                "all wait")
     for expected in WAITING, 0:
-        stats = json.loads(scene.command("queue", "stats", "--json").stdout)
+        told = json.loads(scene.command("queue", "stats", "--json").stdout)
+        stats = {place["name"]: place for place in told["places"]}
         assert {name: stats[name]["messages"] for name in on_disk(scene)} == on_disk(scene)
         assert stats["preprocessed"]["messages"] == expected
         scene.far.recipient = scene.box.recipient = lambda address: "250 2.1.5 ok"

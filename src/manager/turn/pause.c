@@ -73,7 +73,8 @@ void transport_end_pauses(struct transport *transport, int64_t now_us)
 static struct transport_pause pause_of(const struct destination *destination, int64_t now_us)
 {
 	return (struct transport_pause){
-		.destination = destination->name,
+		.destination = destination->name[0] != '\0' ? destination->name
+							    : destination->transport->name,
 		.left_us = destination->pause.key > now_us ? destination->pause.key - now_us : 0,
 		.waiting = destination->waiting,
 		.reason = destination->pause_reason,
@@ -97,6 +98,46 @@ bool transport_pause_of(const struct transport *transport, struct str destinatio
 		return false;
 	*pause_out = pause_of(found, now_us);
 	return true;
+}
+
+bool transports_pause_of_waiters(const struct transports *transports, const struct waiters *waiters,
+				 int64_t now_us, struct transport_pause *pause_out)
+{
+	const struct destination *destination;
+	const struct transport *transport;
+
+	if (waiters == NULL || waiters->owner != transports)
+		return false;
+	destination = CONTAINER_OF(waiters, struct flow, parked)->destination;
+	transport = destination->transport;
+	if (transport_pause_of(transport, str_from(destination->name), now_us, pause_out))
+		return true;
+	*pause_out = (struct transport_pause){
+		.destination = destination->name[0] != '\0' ? destination->name : transport->name,
+		.waiting = destination->waiting,
+		.reason = "there is no room in memory for more of its mail; this message is tried "
+			  "when others are done",
+	};
+	return true;
+}
+
+static bool has_waiters(const struct destination *destination)
+{
+	if (destination->retries.parked.count > 0)
+		return true;
+	for (const struct flow *flow = destination->flows; flow != NULL; flow = flow->hh.next)
+		if (flow->parked.count > 0)
+			return true;
+	return false;
+}
+
+bool transports_have_waiters(const struct transports *transports)
+{
+	for (const struct transport *t = transports->first; t != NULL; t = t->next)
+		for (const struct destination *d = t->destinations; d != NULL; d = d->hh.next)
+			if (has_waiters(d))
+				return true;
+	return false;
 }
 
 bool transport_next_pause(const struct transport *transport, struct str after, int64_t now_us,

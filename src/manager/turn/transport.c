@@ -59,6 +59,7 @@ int transport_add(struct transport *transport, const struct transport_delivery *
 		job = flow_add_job(flow, delivery);
 	} else {
 		flow_park(flow);
+		flow->parked.owner = transport->transports;
 		*waiters_out = &flow->parked;
 		destination_update(destination);
 		return -1;

@@ -172,6 +172,12 @@ bool transport_next_pause(const struct transport *transport, struct str after, i
  * of the destination; false: neither. */
 bool transport_pause_of(const struct transport *transport, struct str destination, int64_t now_us,
 			struct transport_pause *pause_out);
+/* Why messages sleep in WAITERS, of transport_add(): a pause, or that there is no room in memory
+ * for more jobs. False: WAITERS are not of a transport. */
+bool transports_pause_of_waiters(const struct transports *transports, const struct waiters *waiters,
+				 int64_t now_us, struct transport_pause *pause_out);
+/* Whether any message sleeps so. */
+bool transports_have_waiters(const struct transports *transports);
 /* A job that waits at JOB's destination, and must not while the pause lasts: its message is to
  * sleep. JOB itself is the last. NULL: none. */
 struct job *job_to_sleep_beside(const struct job *job);

@@ -29,6 +29,8 @@ bool manager_why_has_pauses(struct manager_why *why)
 	struct buffer first CLEANUP(buffer_clear) = {0};
 
 	put_question(why, "paused", &first);
+	if (first.length == 0)
+		put_question(why, "crowded", &first);
 	return first.length > 0;
 }
 

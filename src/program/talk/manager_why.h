@@ -19,7 +19,8 @@ struct manager_why {
 
 void manager_why_clear(struct manager_why *why);
 
-/* Whether deliveries are paused for a while, so that an answer may be a pause. */
+/* Whether deliveries are paused for a while, or messages sleep for want of memory, so that an
+ * answer may be a pause. */
 bool manager_why_has_pauses(struct manager_why *why);
 /* For struct listing_filter: CONTEXT is a struct manager_why. Appends the trigger's name, a pause,
  * or nothing. */

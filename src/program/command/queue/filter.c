@@ -23,7 +23,8 @@ bool queue_filter_is_given(const struct queue_filter *filter)
 	return filter->sender != NULL || filter->recipient != NULL || filter->domain != NULL ||
 	       filter->stage != NULL || filter->transport != NULL || filter->older != NULL ||
 	       filter->younger != NULL || filter->reason != NULL || filter->trigger != NULL ||
-	       filter->host != NULL || filter->held;
+	       filter->host != NULL || filter->user != NULL || filter->client != NULL ||
+	       filter->held;
 }
 
 static struct str word(const char *text)
@@ -36,7 +37,8 @@ static bool has_empty_word(const struct queue_filter *filter)
 {
 	const char *const words[] = {filter->sender, filter->recipient, filter->domain,
 				     filter->stage,  filter->transport, filter->trigger,
-				     filter->host,   filter->reason};
+				     filter->host,   filter->reason,    filter->user,
+				     filter->client};
 
 	for (size_t i = 0; i < COUNT_OF(words); i++)
 		if (words[i] != NULL && words[i][0] == '\0')
@@ -66,6 +68,25 @@ static bool parse_trigger(struct queue_filter *filter, struct str *trigger_out,
 	return trigger_out->length == 0 || queue_trigger_name_is_valid(*trigger_out);
 }
 
+/* TEXT may be NULL. */
+static bool parse_client(const char *text, struct config_network *client_out, const char **why_out)
+{
+	static char why[160];
+	struct config scratch = {.arena = arena_new()}; /* of the complaint */
+	const char *problem = NULL;
+
+	if (text != NULL)
+		problem = config_network_parse(&scratch, str_from(text), client_out);
+	if (problem != NULL)
+		snprintf(why, sizeof why,
+			 "--client %.60s: %s; allowed: an address, or a network such as "
+			 "192.0.2.0/24",
+			 text, problem);
+	arena_free(scratch.arena);
+	*why_out = why;
+	return problem == NULL;
+}
+
 bool queue_filter_parse(struct queue_filter *filter, struct listing_filter *parsed_out,
 			const char **why_out)
 {
@@ -75,6 +96,8 @@ bool queue_filter_parse(struct queue_filter *filter, struct listing_filter *pars
 		.domain = word(filter->domain),
 		.transport = word(filter->transport),
 		.reason = word(filter->reason),
+		.user = word(filter->user),
+		.has_client = filter->client != NULL,
 		.is_held = filter->held,
 	};
 
@@ -87,6 +110,8 @@ bool queue_filter_parse(struct queue_filter *filter, struct listing_filter *pars
 		return false;
 	parsed.has_stage = filter->stage != NULL;
 	if (!parse_trigger(filter, &parsed.trigger, why_out))
+		return false;
+	if (!parse_client(filter->client, &parsed.client, why_out))
 		return false;
 	*why_out = "--older and --younger need a time like 30m, 12h or 5d";
 	if (!parse_birth(filter->older, &parsed.born_before_us) ||

@@ -20,6 +20,8 @@ struct queue_filter {
 	const char *reason;
 	const char *trigger;
 	const char *host;
+	const char *user;
+	const char *client;
 	bool held;
 	char host_trigger[QUEUE_TRIGGER_MAX + 1];
 };
@@ -61,6 +63,13 @@ struct queue_filter {
 			"--host", "HOST",                                                         \
 			"the same as --trigger host.HOST; HOST:PORT for other ports than 25",     \
 			type, filter, host),                                                      \
+		QUEUE_FILTER_OPTION("--user", "NAME",                                             \
+				    "only what this user has sent: authenticated, or by a "       \
+				    "command",                                                    \
+				    type, filter, user),                                          \
+		QUEUE_FILTER_OPTION("--client", "NETWORK",                                        \
+				    "only what came from there: 192.0.2.7, 2001:db8::/32", type,  \
+				    filter, client),                                              \
 		QUEUE_FILTER_OPTION("--held", NULL, "only what an operator holds", type, filter,  \
 				    held)
 

@@ -95,7 +95,7 @@ static int list_store(struct queue_store *store, const struct listing_filter *fi
 /* With the rights of the queue's owner, every user can list the messages that he has queued. */
 static void limit(struct listing_filter *filter)
 {
-	if (os_process_is_privileged() && !os_process_was_started_by_owner(&filter->user))
+	if (os_process_is_privileged() && !os_process_was_started_by_owner(&filter->uid))
 		filter->is_of_one_user = true;
 }
 

@@ -11,7 +11,16 @@
 
 enum {
 	QUEUE_ORDER_REASONS_MAX = 16, /* kinds of refusals; others are counted together */
-	QUEUE_ORDER_REASON_SIZE = 96,
+	QUEUE_ORDER_REASON_SIZE = 160,
+};
+
+/* Texts, each with how many messages it is about; the last is that of all others. */
+struct queue_order_reasons {
+	struct queue_order_reason {
+		char text[QUEUE_ORDER_REASON_SIZE];
+		uint64_t count;
+	} list[QUEUE_ORDER_REASONS_MAX + 1];
+	size_t count;
 };
 
 struct queue_order {
@@ -28,12 +37,9 @@ struct queue_order {
 	bool is_chosen; /* all, or selected by filters; otherwise named by the user */
 	uint64_t done;
 	uint64_t refused;
-	struct queue_order_refusal {
-		char text[QUEUE_ORDER_REASON_SIZE];
-		uint64_t count;
-	} refusals[QUEUE_ORDER_REASONS_MAX + 1];
-	size_t refusal_count;
-	struct mail_id *again; /* were busy; owned */
+	struct queue_order_reasons refusals;
+	struct queue_order_reasons waits; /* of what is done, and still cannot be tried */
+	struct mail_id *again;            /* were busy; owned */
 	size_t again_count;
 	size_t again_capacity;
 	int64_t progress_us; /* when it was last printed */
@@ -51,6 +57,9 @@ void queue_order_answered(void *context, struct mail_id id, const struct order_a
 void queue_order_progress(struct queue_order *order);
 /* Counts the message NAME as refused, and prints the first ones; as JSON all. */
 void queue_order_refuse(struct queue_order *order, const char *name, struct str reason);
+/* Counts the message NAME as done, though it cannot be tried before REASON is over; as JSON, prints
+ * it. */
+void queue_order_wait(struct queue_order *order, const char *name, struct str reason);
 /* Prints the totals on standard output. */
 void queue_order_print_summary(const struct queue_order *order);
 

@@ -30,7 +30,11 @@ void queue_order_answered(void *context, struct mail_id id, const struct order_a
 	struct queue_order *order = context;
 	char name[MAIL_ID_SIZE];
 
-	if (answer->code == ORDER_OK) {
+	if (answer->code == ORDER_OK && answer->text.length > 2) { /* "(DESTINATION: REASON)" */
+		mail_id_format(id, name);
+		queue_order_wait(order, name,
+				 str_slice(answer->text.data + 1, answer->text.length - 2));
+	} else if (answer->code == ORDER_OK) {
 		order->done++;
 	} else if (order->is_chosen && answer->code == ORDER_NO_MESSAGE) {
 		/* the message has ended since it was selected */

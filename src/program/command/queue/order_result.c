@@ -24,33 +24,33 @@ void queue_order_progress(struct queue_order *order)
 		order->verb, (unsigned long long)order->done, (unsigned long long)order->refused);
 }
 
-static void count_refusal(struct queue_order *order, struct str reason)
+static void count_reason(struct queue_order_reasons *reasons, struct str text)
 {
-	struct queue_order_refusal *refusal;
+	struct queue_order_reason *reason;
 	size_t i = 0;
 
-	if (reason.length >= QUEUE_ORDER_REASON_SIZE)
-		reason.length = QUEUE_ORDER_REASON_SIZE - 1;
-	while (i < order->refusal_count && !str_equal(str_from(order->refusals[i].text), reason))
+	if (text.length >= QUEUE_ORDER_REASON_SIZE)
+		text.length = QUEUE_ORDER_REASON_SIZE - 1;
+	while (i < reasons->count && !str_equal(str_from(reasons->list[i].text), text))
 		i++;
-	refusal = &order->refusals[i];
-	if (i == order->refusal_count && i < QUEUE_ORDER_REASONS_MAX) {
-		order->refusal_count++;
-		memcpy(refusal->text, reason.data, reason.length);
+	reason = &reasons->list[i];
+	if (i == reasons->count && i < QUEUE_ORDER_REASONS_MAX) {
+		reasons->count++;
+		memcpy(reason->text, text.data, text.length);
 	} else if (i == QUEUE_ORDER_REASONS_MAX) {
-		snprintf(refusal->text, QUEUE_ORDER_REASON_SIZE, "other reasons");
+		snprintf(reason->text, QUEUE_ORDER_REASON_SIZE, "other reasons");
 	}
-	refusal->count++;
+	reason->count++;
 }
 
-/* As JSON, every refusal is printed, so that a program learns which messages are concerned. */
-static void print_refusal(const char *name, struct str reason)
+/* As JSON, every message with a reason is printed, so that a program learns which are concerned. */
+static void print_message(const char *name, const char *what, struct str reason)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
 
 	buffer_append_byte(&text, '{');
 	json_field_text(&text, "message", str_from(name));
-	json_field_text(&text, "refused", reason);
+	json_field_text(&text, what, reason);
 	buffer_append_string(&text, "}\n");
 	command_queue_flush(&text);
 }
@@ -58,11 +58,48 @@ static void print_refusal(const char *name, struct str reason)
 void queue_order_refuse(struct queue_order *order, const char *name, struct str reason)
 {
 	if (order->json)
-		print_refusal(name, reason);
+		print_message(name, "refused", reason);
 	else if (order->refused < SAID_MAX)
 		fprintf(stderr, "%s: " STR_FORMAT "\n", name, STR_ARGUMENTS(reason));
 	order->refused++;
-	count_refusal(order, reason);
+	count_reason(&order->refusals, reason);
+}
+
+void queue_order_wait(struct queue_order *order, const char *name, struct str reason)
+{
+	if (order->json)
+		print_message(name, "waits", reason);
+	order->done++;
+	count_reason(&order->waits, reason);
+}
+
+static void json_reasons(const char *name, const struct queue_order_reasons *reasons,
+			 struct buffer *out)
+{
+	const char *before = "{";
+
+	json_field(out, name);
+	buffer_append_byte(out, '[');
+	for (size_t i = 0; i < COUNT_OF(reasons->list); i++) {
+		if (reasons->list[i].count == 0)
+			continue;
+		buffer_append_string(out, before);
+		json_field_text(out, "reason", str_from(reasons->list[i].text));
+		json_field_number(out, "count", reasons->list[i].count);
+		buffer_append_byte(out, '}');
+		before = ",{";
+	}
+	buffer_append_byte(out, ']');
+}
+
+static void append_reasons(const struct queue_order_reasons *reasons, const char *before,
+			   struct buffer *out)
+{
+	for (size_t i = 0; i < COUNT_OF(reasons->list); i++)
+		if (reasons->list[i].count > 0)
+			buffer_append_format(out, "  %8llu  %s%s\n",
+					     (unsigned long long)reasons->list[i].count, before,
+					     reasons->list[i].text);
 }
 
 void queue_order_print_summary(const struct queue_order *order)
@@ -74,22 +111,15 @@ void queue_order_print_summary(const struct queue_order *order)
 		json_field_text(&text, "command", str_from(order->verb));
 		json_field_number(&text, "done", order->done);
 		json_field_number(&text, "refused", order->refused);
-		json_field(&text, "reasons");
-		buffer_append_byte(&text, '{');
-		for (size_t i = 0; i <= QUEUE_ORDER_REASONS_MAX; i++)
-			if (order->refusals[i].count > 0)
-				json_field_number(&text, order->refusals[i].text,
-						  order->refusals[i].count);
-		buffer_append_string(&text, "}}\n");
+		json_reasons("reasons", &order->refusals, &text);
+		json_reasons("waiting", &order->waits, &text);
+		buffer_append_string(&text, "}\n");
 	} else {
 		buffer_append_format(&text, "%s: %llu done, %llu refused\n", order->verb,
 				     (unsigned long long)order->done,
 				     (unsigned long long)order->refused);
-		for (size_t i = 0; i <= QUEUE_ORDER_REASONS_MAX; i++)
-			if (order->refusals[i].count > 0)
-				buffer_append_format(&text, "  %8llu  %s\n",
-						     (unsigned long long)order->refusals[i].count,
-						     order->refusals[i].text);
+		append_reasons(&order->refusals, "", &text);
+		append_reasons(&order->waits, "will be tried later: ", &text);
 	}
 	command_queue_flush(&text);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* stagepost queue - shows and changes the queue by its directory. */
 #include "program/command/queue/queue.h"
+#include "program/command/queue/monitor.h"
 
 #define ORDER_HELP                                                                 \
 	"Messages are chosen by IDs, or by filters (all of which must pass), or\n" \
@@ -24,6 +25,17 @@ static const struct command_exit adopt_exits[] = {
 	{COMMAND_OK, "all messages are here now"},
 	{COMMAND_FAILED, "some stay there, or the command has failed: run it again"},
 	{COMMAND_USAGE, "the command line is wrong"},
+	{0, NULL},
+};
+
+static const struct command_exit stats_exits[] = {
+	{COMMAND_OK, "all is printed; with limits, none is reached"},
+	{COMMAND_FAILED,
+	 "new mail is refused, or the command has failed; with limits, one of --warn is reached"},
+	{COMMAND_USAGE,
+	 "the command line is wrong; with limits, one of --critical is reached, new mail is "
+	 "refused, or no queue manager runs"},
+	{QUEUE_MONITOR_UNKNOWN, "with limits: one is wrong, or the queue cannot be looked at"},
 	{0, NULL},
 };
 
@@ -53,8 +65,11 @@ const struct command command_queue_subcommands[] = {
 	{"queue remove", "[ID ...]", "Gives up undelivered recipients, without a bounce.",
 	 ORDER_HELP, command_queue_order, command_queue_order_options, order_exits, NULL},
 	{"queue stats", "", "Counts messages and bytes in each place, or by destination or reason.",
-	 "A message with recipients in several places is counted in each of them.\n",
-	 command_queue_stats, command_queue_stats_options, NULL, NULL},
+	 "A message with recipients in several places is counted in each of them. A LIMIT for\n"
+	 "monitoring is messages=N, oldest=AGE, deferred=N (messages tried in vain), paused=N\n"
+	 "(destinations), damaged=N, set_aside=N (files), or free=SIZE, what is to be left of\n"
+	 "the disk above queue_reserve.\n",
+	 command_queue_stats, command_queue_stats_options, stats_exits, NULL},
 	{"queue repair", "",
 	 "Gives messages their true numbers after the queue was copied or restored.",
 	 "The mail system must not run. What cannot be read, and names that belong to no\n"

@@ -4,6 +4,7 @@
 #include "mail/text/text.h"
 #include "os/clock.h"
 #include "program/command/queue/damage.h"
+#include "program/command/queue/monitor.h"
 #include "program/command/queue/queue.h"
 #include "program/talk/manager.h"
 #include <stdio.h>
@@ -11,6 +12,8 @@
 
 struct stats {
 	bool json;
+	bool is_refused; /* new mail is */
+	size_t places;
 	struct buffer text;
 };
 
@@ -24,8 +27,8 @@ static int add_place(void *context, const struct listing_count *count)
 				     (unsigned long long)count->bytes);
 		return 0;
 	}
-	json_field(&stats->text, count->name);
-	buffer_append_byte(&stats->text, '{');
+	buffer_append_string(&stats->text, stats->places++ > 0 ? ",{" : "{");
+	json_field_text(&stats->text, "name", str_from(count->name));
 	json_field_number(&stats->text, "messages", count->messages);
 	json_field_number(&stats->text, "bytes", count->bytes);
 	buffer_append_byte(&stats->text, '}');
@@ -64,7 +67,7 @@ static void add_misnamed(struct stats *stats, const struct queue_misnamed *misna
 static void add_aside(struct stats *stats, uint64_t count, uint64_t bytes)
 {
 	if (stats->json) {
-		json_field(&stats->text, "set aside");
+		json_field(&stats->text, "set_aside");
 		buffer_append_byte(&stats->text, '{');
 		json_field_number(&stats->text, "files", count);
 		json_field_number(&stats->text, "bytes", bytes);
@@ -87,6 +90,7 @@ static int add_troubles(struct stats *stats, struct queue_store *store)
 	uint64_t bytes = 0;
 	int result = queue_store_sample(store, &misnamed);
 
+	stats->is_refused = result > 0;
 	if (result > 0)
 		add_misnamed(stats, &misnamed);
 	if (result >= 0)
@@ -273,6 +277,7 @@ static void add_words(struct stats *stats, const char *run)
 	manager_talk_close(talk);
 }
 
+/* 1: new mail is refused. */
 static int stats_of_places(struct queue_store *store, const char *run, bool json, bool with_data)
 {
 	struct stats stats = {.json = json};
@@ -280,11 +285,13 @@ static int stats_of_places(struct queue_store *store, const char *run, bool json
 	int result;
 
 	if (json)
-		buffer_append_byte(&stats.text, '{');
+		buffer_append_string(&stats.text, "{\"places\":[");
 	else
 		buffer_append_format(&stats.text, "%-40s %10s %15s\n", "place", "messages",
 				     "bytes");
 	result = listing_count(store, add_place, &stats, &oldest_us);
+	if (json)
+		buffer_append_byte(&stats.text, ']');
 	add_oldest(&stats, oldest_us);
 	if (result == 0)
 		result = command_stats_damage(&stats.text, json, store, with_data);
@@ -297,7 +304,7 @@ static int stats_of_places(struct queue_store *store, const char *run, bool json
 	if (result == 0)
 		command_queue_flush(&stats.text);
 	buffer_clear(&stats.text);
-	return result;
+	return result < 0 ? result : stats.is_refused;
 }
 
 static void print_group(void *context, const struct listing_group *group)
@@ -343,6 +350,8 @@ static int stats_of_groups(struct queue_store *store, enum listing_by by, bool j
 struct stats_options {
 	struct command_options common;
 	const char *by;
+	const char *warn;
+	const char *critical;
 	bool check;
 };
 
@@ -352,6 +361,11 @@ const struct command_option command_queue_stats_options[] = {
 	 offsetof(struct stats_options, by)},
 	{"--check", NULL, "read all data, too, and compare them with their checksums",
 	 offsetof(struct stats_options, check)},
+	{"--warn", "LIMIT[,LIMIT]",
+	 "print one line for monitoring, and exit with 1 if a limit is reached",
+	 offsetof(struct stats_options, warn)},
+	{"--critical", "LIMIT[,LIMIT]", "likewise, with 2",
+	 offsetof(struct stats_options, critical)},
 	COMMAND_OPTION_JSON("print JSON; with --by one object a line"),
 	COMMAND_OPTION_END,
 };
@@ -374,6 +388,12 @@ int command_queue_stats(const struct command *command, int argc, char **argv)
 		return command_usage(command, "--by needs \"destination\" or \"reason\"");
 	if (by != NULL && options.check)
 		return command_usage(command, "--check is not for --by");
+	if (options.warn != NULL || options.critical != NULL)
+		return by != NULL || options.check
+			       ? command_usage(command, "--warn and --critical are not for --by "
+							"and --check")
+			       : queue_monitor_run(options.common.config_file, options.warn,
+						   options.critical, json);
 	config = command_config(options.common.config_file);
 	store = config != NULL ? command_queue_open_to_read(config) : NULL;
 	if (store == NULL) {
@@ -387,5 +407,7 @@ int command_queue_stats(const struct command *command, int argc, char **argv)
 			store, by[0] == 'r' ? LISTING_BY_REASON : LISTING_BY_DESTINATION, json);
 	queue_store_close(store);
 	config_free(config);
-	return result < 0 ? command_queue_failed("stats", result) : COMMAND_OK;
+	if (result < 0)
+		return command_queue_failed("stats", result);
+	return result > 0 ? COMMAND_FAILED : COMMAND_OK;
 }
