@@ -146,6 +146,8 @@ void listing_print(const struct listing_entry *entry, struct buffer *out);
 /* Of a message that is held: "held by the operator until maint is released". */
 void listing_print_hold(const struct listing_entry *entry, struct buffer *out);
 void listing_print_heading(struct buffer *out);
+/* As the field NAME of JSON: PAUSE, "DESTINATION: REASON", as an object. */
+void listing_print_pause_json(const char *name, struct str pause, struct buffer *out);
 /* As JSON, without a newline. */
 void listing_print_json(const struct listing_entry *entry, struct buffer *out);
 

@@ -173,8 +173,7 @@ static void json_deadline(struct buffer *out, const struct mail_deadline *deadli
 	json_field_text(out, "late", str_from(names[deadline->mode]));
 }
 
-/* "DESTINATION: REASON" */
-static void json_pause(struct buffer *out, struct str pause)
+void listing_print_pause_json(const char *name, struct str pause, struct buffer *out)
 {
 	struct str destination = pause;
 	size_t end = 0;
@@ -182,7 +181,7 @@ static void json_pause(struct buffer *out, struct str pause)
 	while (end + 1 < pause.length && memcmp(pause.data + end, ": ", 2) != 0)
 		end++;
 	destination.length = end;
-	json_field(out, "pause");
+	json_field(out, name);
 	buffer_append_byte(out, '{');
 	json_field_text(out, "destination", destination);
 	json_field_text(out, "reason", str_skip(pause, end + 2));
@@ -296,7 +295,7 @@ void listing_print_json(const struct listing_entry *entry, struct buffer *out)
 	if (entry->waits_for.length > 0)
 		json_field_text(out, "trigger", entry->waits_for);
 	if (entry->pause.length > 0)
-		json_pause(out, entry->pause);
+		listing_print_pause_json("pause", entry->pause, out);
 	json_time(out, "born", envelope->id.born_us);
 	json_time(out, "release", envelope->release_us);
 	json_deadline(out, &envelope->deadline);

@@ -85,7 +85,7 @@ def test_a_paused_transport_is_told(node, run, listing):
     told = run(mx, "queue", "retry", "--all").stdout.decode()
     assert told == f"retry: 1 done, 0 refused\n         1  will be tried later: {reason}\n"
     message, summary = map(json.loads, run(mx, "queue", "retry", "--all", "--json").stdout.splitlines())
-    assert message == {"message": listing(mx)[0]["id"], "waits": reason}
+    assert message == {"message": listing(mx)[0]["id"], "waits": pause}
     assert (summary["done"], summary["waiting"]) == (1, [{"reason": reason, "count": 1}])
     mx.settings = ""
     mx.write_configuration()
@@ -354,7 +354,8 @@ def test_release_of_all_where_nothing_is_held(stuck, run, tell, listing):
     assert tell(mx, "release", "--domain", "b.test") == nothing
     named = listing(mx)[0]["id"]
     assert tell(mx, "release", named) == (
-        1, {"command": "release", "done": 0, "refused": 1, "reasons": {"it is not held": 1}})
+        1, {"command": "release", "done": 0, "refused": 1, "reasons": [{"reason": "it is not held", "count": 1}],
+            "waiting": []})
     assert run(mx, "queue", "list", "--sender", "nobody@a.test").stdout == (
         b"No message matches; 3 in the queue\n")
 

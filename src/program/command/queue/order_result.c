@@ -44,13 +44,16 @@ static void count_reason(struct queue_order_reasons *reasons, struct str text)
 }
 
 /* As JSON, every message with a reason is printed, so that a program learns which are concerned. */
-static void print_message(const char *name, const char *what, struct str reason)
+static void print_message(const char *name, struct str reason, bool is_refused)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
 
 	buffer_append_byte(&text, '{');
 	json_field_text(&text, "message", str_from(name));
-	json_field_text(&text, what, reason);
+	if (is_refused)
+		json_field_text(&text, "refused", reason);
+	else
+		listing_print_pause_json("waits", reason, &text);
 	buffer_append_string(&text, "}\n");
 	command_queue_flush(&text);
 }
@@ -58,7 +61,7 @@ static void print_message(const char *name, const char *what, struct str reason)
 void queue_order_refuse(struct queue_order *order, const char *name, struct str reason)
 {
 	if (order->json)
-		print_message(name, "refused", reason);
+		print_message(name, reason, true);
 	else if (order->refused < SAID_MAX)
 		fprintf(stderr, "%s: " STR_FORMAT "\n", name, STR_ARGUMENTS(reason));
 	order->refused++;
@@ -68,7 +71,7 @@ void queue_order_refuse(struct queue_order *order, const char *name, struct str 
 void queue_order_wait(struct queue_order *order, const char *name, struct str reason)
 {
 	if (order->json)
-		print_message(name, "waits", reason);
+		print_message(name, reason, false);
 	order->done++;
 	count_reason(&order->waits, reason);
 }
