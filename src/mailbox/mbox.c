@@ -4,6 +4,7 @@
 #include "mailbox/copy.h"
 #include "mailbox/internal_mbox.h"
 #include "os/file/file.h"
+#include "os/file/reason.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +68,7 @@ static void set_error(struct mail_verdict *verdict, const struct mbox_work *work
 				 work->flaw);
 	else
 		mail_verdict_set(verdict, "4.3.0", "Cannot %s: %s", work->doing,
-				 strerror(-work->error));
+				 os_file_reason(work->error));
 }
 
 static void end_work(struct mbox_work *work, const struct mbox_file *box)

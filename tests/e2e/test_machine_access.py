@@ -14,6 +14,8 @@ CONF = "/etc/stagepost/stagepost.conf"
 UNIT = " within stagepost.service: "
 EDIT = " (systemctl edit stagepost.service)"
 MAIL = 'service other { kind = maildir path = "PATH/%d/%u" }\ndomain other.example { service = other }\n'
+HOMES = ('service homes { kind = maildir path = "/home/%u/Maildir" user = "%u" }\n'
+         'domain homes.example { service = homes }\n')
 BOX = ('service box { kind = pipe command = "/usr/local/bin/box" user = stagepost-program }\n'
        'domain box.example { service = box }\n')
 LMTP = 'service imap { kind = lmtp address = "unix:/run/imap/lmtp" }\ndomain imap.example { service = imap }\n'
@@ -72,6 +74,8 @@ WRONG = (
     (MAIL.replace("PATH", "/home/mail"), "install -d -o stagepost-local /home/mail",
      "service other.path: user stagepost-local cannot write to /home/mail" + UNIT + "ProtectHome hides it" + EDIT,
      "UNIT='ProtectHome=no\nReadWritePaths=/home/mail'"),
+    (HOMES, "true", "service homes.path: nobody can write to /home" + UNIT + "ProtectHome hides it" + EDIT,
+     "UNIT='ProtectHome=no\nReadWritePaths=/home'"),
     (MAIL.replace("PATH", "/tmp/mail"), "install -d -o stagepost-local /tmp/mail",
      "service other.path: user stagepost-local cannot write to /tmp/mail" + UNIT + "PrivateTmp gives it another one" + EDIT,
      "UNIT=PrivateTmp=no; UNIT=ReadWritePaths=/tmp"),

@@ -33,9 +33,12 @@ static const char *verb_of(const struct machine_place *place)
 /* "user NAME cannot write to PATH" */
 static void begin_sentence(const struct machine_place *place, uid_t uid, struct buffer *out)
 {
-	buffer_append_string(out, "user ");
-	os_access_name_user(uid, out);
-	buffer_append_format(out, " cannot %s %s", verb_of(place), place->asked.path);
+	if (!place->is_anybodys) {
+		buffer_append_string(out, "user ");
+		os_access_name_user(uid, out);
+	}
+	buffer_append_format(out, "%s %s %s", place->is_anybodys ? "nobody can" : " cannot",
+			     verb_of(place), place->asked.path);
 }
 
 static void report_sentence(struct access_check *access, const struct machine_place *place,
@@ -89,7 +92,7 @@ static void check_unit(struct access_check *access, const struct machine_place *
 /* What is not there is somebody else's to say. */
 static void judge_place(struct access_check *access, const struct machine_place *place, uid_t uid)
 {
-	if (place->asked.error == 0)
+	if (place->asked.error == 0 || place->is_anybodys)
 		check_unit(access, place, uid);
 	else if (place->asked.error != -ENOENT && place->asked.error != -ENOTDIR)
 		report_refusal(access, place, uid);

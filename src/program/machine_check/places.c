@@ -97,20 +97,28 @@ static void add_run_places(struct machine_places *places, const struct config *c
 }
 
 /* A mailbox of "%u" belongs to its user, who may be anybody. */
-static void add_mailbox_places(struct machine_places *places, const struct config *config,
-			       enum config_service_kind kind)
+static void add_mailbox_place(struct machine_places *places, const struct config_service *service)
 {
+	struct machine_place *place =
+		add_folder_place(places, config_mailbox_base(service),
+				 text_of(places, "service %s.path", service->name));
+
+	place->is_anybodys = service->user != NULL && strcmp(service->user, "%u") == 0;
+	if (service->user != NULL && *service->user != '\0' && !place->is_anybodys)
+		place->owner = service->user;
+}
+
+static void add_mailbox_places(struct machine_places *places, const struct config *config,
+			       const char *program)
+{
+	bool is_mailbox = strcmp(program, "mailbox") == 0;
+
 	for (size_t i = 0; i < config->service_count; i++) {
 		const struct config_service *service = &config->services[i];
-		struct machine_place *place;
 
-		if (service->kind != kind ||
-		    (service->user != NULL && strcmp(service->user, "%u") == 0))
-			continue;
-		place = add_folder_place(places, config_mailbox_base(service),
-					 text_of(places, "service %s.path", service->name));
-		if (service->user != NULL && *service->user != '\0')
-			place->owner = service->user;
+		if (is_mailbox ? service->kind == CONFIG_SERVICE_MAILBOX
+			       : config_service_is_local(service))
+			add_mailbox_place(places, service);
 	}
 }
 
@@ -187,10 +195,7 @@ void machine_places_add(struct machine_places *places, const struct config *conf
 		add_run_places(places, config);
 		break;
 	case RIGHTS_MAILBOXES:
-		add_mailbox_places(places, config,
-				   strcmp(process->program, "mailbox") == 0
-					   ? CONFIG_SERVICE_MAILBOX
-					   : CONFIG_SERVICE_MAILDIR);
+		add_mailbox_places(places, config, process->program);
 		break;
 	case RIGHTS_DATABASE:
 		add_directory_places(places, config);

@@ -18,7 +18,8 @@ struct machine_place {
 	const char *owner;   /* the user to open it as; NULL: the process's */
 	enum machine_severity severity;
 	bool is_secret;
-	bool is_socket; /* to connect to, also on a read-only file system */
+	bool is_anybodys; /* only the unit is judged, as it is not known who opens it */
+	bool is_socket;   /* to connect to, also on a read-only file system */
 };
 
 struct machine_places {

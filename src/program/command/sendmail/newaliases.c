@@ -196,8 +196,10 @@ static int open_files(struct job *job)
 
 static int run(struct job *job)
 {
-	const struct exchange_import_settings settings = {
-		.mode = EXCHANGE_REPLACE, .source = SOURCE, .tell = directory_teller_tell, .context = &job->teller};
+	const struct exchange_import_settings settings = {.mode = EXCHANGE_REPLACE,
+							  .source = SOURCE,
+							  .tell = directory_teller_tell,
+							  .context = &job->teller};
 	int status = open_files(job);
 
 	if (status == INJECT_OK) {
@@ -216,10 +218,14 @@ static int run(struct job *job)
  * *STATUS_OUT: the exit status. */
 static bool has_directory(const char *file, int *status_out)
 {
-	struct config *config = command_config(file);
+	struct command_config_fault fault = {.is_closed = false}; /* who opens it says it */
+	struct config *config = command_config_in_force(file, &fault);
 	bool has_one;
 
 	*status_out = INJECT_CONFIG;
+	if (config == NULL)
+		fprintf(stderr, STR_FORMAT, STR_ARGUMENTS(buffer_view(&fault.text)));
+	buffer_clear(&fault.text);
 	if (config == NULL)
 		return false;
 	has_one = config->directory.backend != CONFIG_BACKEND_NONE;
