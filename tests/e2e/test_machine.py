@@ -456,3 +456,17 @@ def test_no_line_is_lost(machine):
     machine.run("systemctl", "stop", "stagepost")
     machine.run("journalctl", "--sync")
     assert machine.journal().count("event=delivered ") - count == messages * recipients
+
+
+@pytest.mark.parametrize("more", [
+    "", 'submit_group = "stagepost-submit"\n',
+    'transport remote { paused = yes }\nclass "*" { queue = 5 refuse = 9 }\n'])
+def test_nothing_differs_from_the_table(machine, more):
+    """What check --running says of a node under the shipped unit, by root and by the unit's user, before and
+    after mail and a reload."""
+    machine.configure(lambda text: text + more)
+    start(machine)
+    for words in (["mail-some", "1", "2"], ["stagepost", "reload"], ["mail-some", "1", "1"]):
+        ended = machine.run("stagepost", "check", "--running", check=False)
+        assert (ended.returncode, ended.stderr) == (0, ""), ended.stdout + ended.stderr
+        machine.run(*words)

@@ -268,6 +268,20 @@ bool rights_may_listen(const struct rights *rights, const char *name)
 	return false;
 }
 
+const char *rights_socket_find(const char *name)
+{
+	static const char *const own[] = {"transcript", "limits"}; /* of the supervisor */
+
+	for (size_t i = 0; i < COUNT_OF(own); i++)
+		if (strcmp(own[i], name) == 0)
+			return own[i];
+	for (size_t row = 1; row < COUNT_OF(table); row++)
+		for (size_t i = 0; i < RIGHTS_LISTENS_MAX && table[row].listens[i] != NULL; i++)
+			if (strcmp(table[row].listens[i], name) == 0)
+				return table[row].listens[i];
+	return NULL;
+}
+
 /* --- for people --- */
 
 static void append_word(struct buffer *out, size_t begin, const char *word)

@@ -71,6 +71,9 @@ const struct rights *rights_find(const char *program);
 /* Whether the processes LEFT and RIGHT of a node may be connected. */
 bool rights_may_connect(const struct rights *left, const struct rights *right);
 bool rights_may_listen(const struct rights *rights, const char *name);
+/* The name of a socket that some program of a node has in the run directory as NAME; NULL: none
+ * has. */
+const char *rights_socket_find(const char *name);
 /* Appends the table in Markdown. */
 void rights_append_table(struct buffer *out);
 

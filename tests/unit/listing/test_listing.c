@@ -8,6 +8,7 @@
 #include "queue/update.h"
 #include "test.h"
 #include "unit/queue/queue_scene.h"
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,9 +100,27 @@ static int note_one(void *context, const struct listing_entry *entry)
 	return 0;
 }
 
+/* By name, and by network: of whom or where from nothing is known, nothing passes. */
+static void origins_select(void **state)
+{
+	struct listing_filter filters[] = {
+		{.user = STR("ANNA")}, {.user = STR("1000")}, {.has_client = true, .client.prefix = 128}};
+	static const bool passes[COUNT_OF(filters)][COUNT_OF(received)] = {
+		{true}, {[4] = true}, {[3] = true}};
+	struct fixture *fixture = *state;
+
+	assert_int_equal(inet_pton(AF_INET6, "::ffff:192.0.2.7", &filters[2].client.address), 1);
+	for (size_t f = 0; f < COUNT_OF(filters); f++) {
+		memset(fixture->seen, 0, sizeof fixture->seen);
+		assert_int_equal(listing_each(fixture->store, &filters[f], note_one, fixture), 0);
+		for (size_t i = 0; i < MESSAGES; i++)
+			assert_int_equal(fixture->seen[i], passes[f][i % COUNT_OF(received)]);
+	}
+}
+
 static void a_user_has_what_he_queued(void **state)
 {
-	const struct listing_filter own = {.is_of_one_user = true, .user = 1000};
+	const struct listing_filter own = {.is_of_one_user = true, .uid = 1000};
 	struct fixture *fixture = *state;
 
 	assert_int_equal(listing_each(fixture->store, &own, note_one, fixture), 0);
@@ -378,6 +397,7 @@ int main(void)
 		LISTING_TEST(what_is_held_is_found),
 		LISTING_TEST(a_user_has_what_he_queued),
 		LISTING_TEST(what_came_since_is_left_out_and_not_what_seems_to_come),
+		LISTING_TEST(origins_select),
 		LISTING_TEST(what_cannot_be_read_is_not_left_out),
 		LISTING_TEST(what_an_earlier_version_has_queued_is_counted),
 		cmocka_unit_test_setup_teardown(what_goes_while_it_is_counted_is_not_the_oldest,

@@ -103,16 +103,12 @@ static bool is_path_of(const struct config_endpoint *list, size_t count, const c
 /* The name in program/child/child.h of the socket at PATH; NULL: not one of the node's. */
 static const char *name_of(const struct config *config, const char *path)
 {
-	static const char *const names[] = {"queue",  "send",   "notify", "launch",    "names",
-					    "keys",   "policy", "auth",   "directory", "transcript",
-					    "limits", "decode", "decode2"};
 	const struct config_directory *directory = &config->directory;
 	size_t length = strlen(config->run);
 
-	if (strncmp(path, config->run, length) == 0 && path[length] == '/')
-		for (size_t i = 0; i < COUNT_OF(names); i++)
-			if (strcmp(path + length + 1, names[i]) == 0)
-				return names[i];
+	if (strncmp(path, config->run, length) == 0 && path[length] == '/' &&
+	    rights_socket_find(path + length + 1) != NULL)
+		return rights_socket_find(path + length + 1);
 	for (size_t i = 0; i < config->listen_count; i++)
 		if (is_path_of(config->listens[i].addresses, config->listens[i].address_count,
 			       path))
