@@ -109,6 +109,9 @@ struct directory_store_operations {
 	void (*accept)(struct directory_store *store);
 	/* The one of SERVERS that is being followed, or NULL. NULL if the store has no servers. */
 	const char *(*followed)(struct directory_store *store);
+	/* Why the data are held until the operator accepts them, or NULL. NULL: what the store's
+	 * member says. */
+	const char *(*held)(struct directory_store *store);
 };
 
 /* The first member of each backend's own struct. */
@@ -125,9 +128,11 @@ struct directory_store {
 			    * call of got, listed or expanded may be used. 0: for the TTL. */
 	uint64_t read_version; /* of the data in this call of got, which may have changes that the
 				* store has not heard of yet. 0: VERSION. */
-	int64_t lost_us; /* by os_clock_monotonic_us(): since when the link to the data is known
-			  * to be lost. Answers are then of that time, and must not be used to
-			  * tell that something does not exist. 0: not lost. */
+	int64_t lost_us;  /* by os_clock_monotonic_us(): since when the link to the data is known
+			   * to be lost. Answers are then of that time, and must not be used to
+			   * tell that something does not exist. 0: not lost. */
+	const char *held; /* why the data are held: others were seen before, or some; NULL: they
+			   * are not, as far as this store knows */
 	const char *const *servers; /* for people: where the data are, in the order in which they
 				     * are tried; set before the first call */
 	size_t server_count;
@@ -135,6 +140,12 @@ struct directory_store {
 	bool is_up;
 	bool is_known; /* data were seen before: if they are gone, none are created (guard.h) */
 };
+
+/* Why its data are held, for people; NULL: they are not. */
+static inline const char *directory_store_held(struct directory_store *store)
+{
+	return store->operations->held != NULL ? store->operations->held(store) : store->held;
+}
 
 /* Around what asks for expansions, each of which reads several times. STORE may be NULL. */
 static inline void directory_store_begin(struct directory_store *store)

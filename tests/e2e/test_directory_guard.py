@@ -61,9 +61,15 @@ class Node:
 
     def is_held(self):
         """Nobody is refused, nothing can be put, also after a restart of the process; and the
-        log says why."""
-        self.made.log.wait("store_held")
+        log and the status say why, and which command ends it."""
+        held = self.made.log.wait("store_held")
         wait_until(lambda: self.reply("nobody") == 451, "the store is held")
+        told = json.loads(self.command("status", "--json")[1])
+        assert (told["state"], told["ended_by"]) == ("held", "stagepost directory accept"), told
+        assert told["held"] in [event["reason"] for event in self.made.log.find("store_held")], held
+        lines = self.command("status")[1].splitlines()
+        assert lines[0] == "state        held" and lines[1] == f"held         {told['held']}", lines
+        assert lines[2].startswith('ended_by     "stagepost directory accept", if these data are right; or put back')
         status, text = self.command("put", "new@d.test", "kind=mailbox")
         assert status == 3, text
         before = self.made.log.mark()
@@ -72,6 +78,8 @@ class Node:
         assert self.reply("nobody") == 451
 
     def is_as_before(self):
+        wait_until(lambda: json.loads(self.command("status", "--json")[1])["state"] == "up", "it is not held")
+        assert "held" not in self.command("status")[1]
         wait_until(lambda: self.reply("nobody") == 550, "it is answered again")
         for name in NAMES:  # each smtpd connects in its own time
             wait_until(lambda name=name: self.reply(name) == 250, f"{name} is there")

@@ -300,10 +300,16 @@ static void on_stats(struct session *session, const struct words *words)
 	const struct directory_server *server = session->server;
 	const struct directory_server_counts *counts = &server->counts;
 	struct answer *answer = &session->server->answer;
+	const char *held = directory_store_held(server->store);
 	int64_t age_us = os_clock_monotonic_us() - server->started_us;
 
 	answer_reset(answer);
-	answer_add(answer, "state", server->store->is_up ? STR("up") : STR("down"));
+	answer_add(answer, "state",
+		   held != NULL           ? STR("held")
+		   : server->store->is_up ? STR("up")
+					  : STR("down"));
+	if (held != NULL)
+		answer_add(answer, "held", str_from(held));
 	answer_add(answer, "identity", str_from(server->identity));
 	add_count(answer, "version", server->store->version);
 	add_link(answer, server);

@@ -268,6 +268,13 @@ static void guard_accept(struct directory_store *base)
 	}
 }
 
+static const char *guard_held(struct directory_store *base)
+{
+	struct guard *guard = CONTAINER_OF(base, struct guard, base);
+
+	return guard->is_held ? guard->reason : directory_store_held(guard->inner);
+}
+
 static void guard_free(struct directory_store *base)
 {
 	struct guard *guard = CONTAINER_OF(base, struct guard, base);
@@ -290,6 +297,7 @@ static const struct directory_store_operations operations = {
 	.free = guard_free,
 	.accept = guard_accept,
 	.followed = guard_followed,
+	.held = guard_held,
 };
 
 struct directory_store *store_guard_new(struct os_loop *loop, struct directory_store *inner,

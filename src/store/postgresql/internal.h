@@ -141,12 +141,15 @@ struct postgresql_about { /* a connected database */
 
 struct postgresql_store;
 
+/* Why data are held. */
+#define POSTGRESQL_OLDER "an older copy of the data is in their place"
+
 struct postgresql_setup {
 	struct postgresql_request request;
 	struct postgresql_link *link;
-	bool may_change; /* otherwise prepares only to read */
-	bool must_find;  /* data were seen: missing tables must not be created */
-	bool was_missed; /* it was logged that they are missing */
+	bool may_change;    /* otherwise prepares only to read */
+	bool must_find;     /* data were seen: missing tables must not be created */
+	const char *missed; /* why they are missing, which was logged; NULL: they are not */
 	bool has_tables;
 	bool is_complete; /* the tables have their triggers */
 	const struct directory_schema *schemas;

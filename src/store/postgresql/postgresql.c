@@ -37,6 +37,18 @@ static const char *followed(struct directory_store *base)
 	return store->reader.is_ready ? postgresql_link_label(store->reader.link) : NULL;
 }
 
+static const char *held(struct directory_store *base)
+{
+	const struct postgresql_store *store = CONTAINER_OF(base, struct postgresql_store, base);
+
+	if (base->is_up)
+		return NULL;
+	if (store->reader.is_older && base->is_known)
+		return POSTGRESQL_OLDER;
+	return store->reader.setup.missed != NULL ? store->reader.setup.missed
+						  : store->writer.setup.missed;
+}
+
 static void name_servers(struct postgresql_store *store)
 {
 	const struct postgresql_databases *databases = &store->databases;
@@ -60,6 +72,7 @@ int store_postgresql_new(struct os_loop *loop, const char *const *databases, siz
 		.count = postgresql_count,
 		.accept = accept_any,
 		.followed = followed,
+		.held = held,
 	};
 	struct postgresql_store *store = memory_alloc_zero(1, sizeof *store);
 	int error = postgresql_databases_parse(loop, databases, count, &store->databases);

@@ -192,8 +192,7 @@ static void go_down(struct postgresql_store *store)
 {
 	store->base.is_up = false;
 	if (store->reader.is_older && store->base.is_known)
-		log_event(EVENT_STORE_HELD,
-			  log_string("reason", "an older copy of the data is in their place"),
+		log_event(EVENT_STORE_HELD, log_string("reason", POSTGRESQL_OLDER),
 			  log_number("version", (int64_t)store->base.version));
 	if (store->base.handler != NULL)
 		store->base.handler->state(store->base.context, false);

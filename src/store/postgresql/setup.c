@@ -125,11 +125,11 @@ static void migrate(struct postgresql_setup *setup);
 /* The tables may be being restored; none are created unless the operator accepts that. */
 static void miss(struct postgresql_setup *setup, const char *reason)
 {
-	if (!setup->was_missed)
+	if (setup->missed == NULL)
 		log_event(EVENT_STORE_HELD,
 			  log_string("database", postgresql_link_label(setup->link)),
 			  log_string("reason", reason));
-	setup->was_missed = true;
+	setup->missed = reason;
 	postgresql_link_refuse(setup->link, reason);
 }
 
@@ -151,7 +151,7 @@ static void version_done(struct postgresql_request *request,
 	else if (setup->about.identity[0] == '\0')
 		postgresql_link_refuse(setup->link, "directory_data has no row");
 	else {
-		setup->was_missed = false;
+		setup->missed = NULL;
 		setup->ready(setup->context, &setup->about);
 	}
 }

@@ -67,6 +67,7 @@ void sqlite_file_opened(struct sqlite_store *store)
 	store->damage_told_count = 0;
 	store->lacks_sums = true;
 	buffer_reset(&store->away);
+	store->base.held = NULL;
 }
 
 void sqlite_file_away(struct sqlite_store *store, const struct buffer *why)
@@ -75,5 +76,8 @@ void sqlite_file_away(struct sqlite_store *store, const struct buffer *why)
 		return;
 	buffer_reset(&store->away);
 	buffer_append_str(&store->away, buffer_view(why));
+	buffer_append_byte(&store->away, '\0');
+	buffer_truncate(&store->away, store->away.length - 1);
+	store->base.held = buffer_data(&store->away);
 	log_event(EVENT_STORE_HELD, log_str("reason", buffer_view(why)));
 }

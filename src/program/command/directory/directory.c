@@ -129,7 +129,8 @@ const struct command command_directory_subcommands[] = {
 	{"directory stats", "", "Tells whether the data can be read, their version, and counts.",
 	 "", command_directory_stats, command_directory_stats_options, list_exits, NULL},
 	{"directory status", "", "Tells what keeps the data, and whether it is reached.",
-	 "The state; the role (server, or relay of others); the backend; its servers (upstream)\n"
+	 "The state (up, down, or held, and then why and what ends that); the role (server,\n"
+	 "or relay of others); the backend; its servers (upstream)\n"
 	 "in the order in which they are tried, and the one that is followed; for how long the\n"
 	 "link to them is lost (lost_seconds), and how old the data may be (fresh_seconds);\n"
 	 "identity and version.\n",

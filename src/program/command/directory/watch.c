@@ -115,8 +115,8 @@ struct stats {
 static bool is_of_status(struct str name)
 {
 	static const struct str names[] = {
-		STR("state"),         STR("role"),     STR("backend"),
-		STR("upstream"),      STR("followed"), STR("lost_seconds"),
+		STR("state"),         STR("held"),     STR("ended_by"), STR("role"),
+		STR("backend"),       STR("upstream"), STR("followed"), STR("lost_seconds"),
 		STR("fresh_seconds"), STR("identity"), STR("version"),
 	};
 
@@ -124,6 +124,20 @@ static bool is_of_status(struct str name)
 		if (str_equal(name, names[i]))
 			return true;
 	return false;
+}
+
+static void add(struct stats *stats, struct str name, struct str value);
+
+/* How it ends that the data are held. */
+static void add_end_of_hold(struct stats *stats)
+{
+	if (stats->options->common.json)
+		add(stats, STR("ended_by"), STR("stagepost directory accept"));
+	else
+		add(stats, STR("ended_by"),
+		    STR("\"stagepost directory accept\", if these data are right; or put back "
+			"those "
+			"that were seen before. Until then mail is deferred (451)."));
 }
 
 static void add(struct stats *stats, struct str name, struct str value)
@@ -163,6 +177,8 @@ static void on_stats(void *context, const struct directory_answer_text *answer)
 
 		directory_frame_split_result(answer->results[i], &name, &value);
 		add(stats, name, value);
+		if (str_equal(name, STR("held")))
+			add_end_of_hold(stats);
 	}
 	exchange_server_stop(&stats->directory.server);
 }
