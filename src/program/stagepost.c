@@ -2,6 +2,7 @@
 /* stagepost - the command. */
 #include "os/process/process.h"
 #include "program/command/command.h"
+#include "program/command/suggest.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -76,6 +77,19 @@ static int help(int argc, char **argv)
 	return COMMAND_OK;
 }
 
+static int refuse_command(const char *name)
+{
+	struct suggestion meant = {.word = str_from(name)};
+
+	for (const struct command *one = commands; one->name != NULL; one++)
+		suggestion_offer(&meant, one->name);
+	fprintf(stderr, "stagepost: no command \"%s\"", name);
+	if (meant.best != NULL)
+		fprintf(stderr, "; did you mean \"%s\"?", meant.best);
+	fputs("\n\"stagepost help\" lists them.\n", stderr);
+	return COMMAND_USAGE;
+}
+
 static int run_by_arguments(int argc, char **argv)
 {
 	int status;
@@ -91,8 +105,7 @@ static int run_by_arguments(int argc, char **argv)
 	status = run(argv[1], argc - 1, argv + 1);
 	if (status >= 0)
 		return status;
-	fprintf(stderr, "stagepost: no command \"%s\"\n\"stagepost help\" lists them.\n", argv[1]);
-	return COMMAND_USAGE;
+	return refuse_command(argv[1]);
 }
 
 int main(int argc, char **argv)

@@ -149,6 +149,36 @@ def test_unknown_names(node, run, ground):
     assert run(mx, "help", "queue", "bogus").returncode == 2
 
 
+def slips(word):
+    """WORD with a letter too few, too many, wrong, or two exchanged, in its midst."""
+    at = len(word) // 2
+    return {word[:at] + word[at + 1:], word[:at] + "q" + word[at:], word[:at] + "q" + word[at + 1:],
+            word[:at] + word[at + 1] + word[at] + word[at + 2:]} - {word}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_slip_of_the_finger(node, run, command):
+    """Of every command and every long option the one is named that was meant."""
+    mx = node(start=False)
+    words = command.split("/")
+    told = run(mx, *words, "--help").stdout.decode()
+    options = re.findall(r"^  +(--[a-z][a-z-]+)", told, re.M)
+    for option in {one for one in options if len(one) > 6} - {"--help"}:
+        if words[0] in ("sendmail", "newaliases"):
+            continue  # their options are those of other systems' commands
+        for slip in slips(option):
+            if slip in options:
+                continue
+            error = run(mx, *words, slip).stderr.decode()
+            meant = re.search(r"unknown option (\S+); did you mean (\S+)\?", error)
+            assert meant and meant[1] == slip and meant[2] in options, (slip, error)
+    if len(words[-1]) > 4 and not command.startswith("mailbox/"):  # "mailbox" takes a message
+        for slip in slips(words[-1]):
+            error = run(mx, *words[:-1], slip).stderr.decode()
+            assert re.search(rf'no command "{re.escape(slip)}"; did you mean "[a-z-]+"\?', error), (slip, error)
+    assert b"did you mean" not in run(mx, *words[:-1], "zzzzzzzz").stderr
+
+
 def test_an_argument_behind_an_equals_sign(node, run, ground):
     mx = node(start=False)
     fill(ground, mx, 2)

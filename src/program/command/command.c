@@ -2,6 +2,7 @@
 /* Parses the command line of every command. */
 #include "program/command/command.h"
 #include "os/process/process.h"
+#include "program/command/suggest.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,16 +66,22 @@ int command_check_output(int status)
 int command_run_sub(const struct command *command, int argc, char **argv)
 {
 	size_t prefix = strlen(command->name) + 1;
+	struct suggestion meant = {.word = STR("")};
 	char message[128];
 
 	if (argc < 2)
 		return command_usage(command, "which command?");
+	meant.word = str_from(argv[1]);
 	if (is_help(argv[1]))
 		return print_help(command);
 	for (const struct command *sub = command->subcommands; sub->name != NULL; sub++)
 		if (strcmp(sub->name + prefix, argv[1]) == 0)
 			return sub->run(sub, argc - 1, argv + 1);
-	snprintf(message, sizeof message, "no command \"%s\"", argv[1]);
+	for (const struct command *sub = command->subcommands; sub->name != NULL; sub++)
+		suggestion_offer(&meant, sub->name + prefix);
+	snprintf(message, sizeof message, "no command \"%s\"%s%s%s", argv[1],
+		 meant.best != NULL ? "; did you mean \"" : "",
+		 meant.best != NULL ? meant.best : "", meant.best != NULL ? "\"?" : "");
 	return command_usage(command, message);
 }
 
@@ -122,13 +129,29 @@ static bool is_named(const struct command_option *option, const char *word)
 	       (word[length] == '=' && option->argument != NULL && option->name[1] == '-');
 }
 
+static int refuse_option(const struct command *command, const char *word)
+{
+	struct suggestion meant = {.word = str_from(word)};
+	char message[128];
+	const char *equals = strchr(word, '=');
+
+	if (equals != NULL)
+		meant.word.length = (size_t)(equals - word);
+	for (const struct command_option *one = command->options; one != NULL && one->name != NULL;
+	     one++)
+		suggestion_offer(&meant, one->name);
+	snprintf(message, sizeof message, "unknown option %s%s%s%s", word,
+		 meant.best != NULL ? "; did you mean " : "", meant.best != NULL ? meant.best : "",
+		 meant.best != NULL ? "?" : "");
+	return command_usage(command, message);
+}
+
 /* Parses the next option; false for --help and after an error. */
 static bool parse_option(const struct command *command, int argc, char **argv,
 			 struct command_options *options, int *status_out)
 {
 	const struct command_option *option = command->options;
 	const char *word = argv[options->first];
-	char message[128];
 
 	if (is_help(word)) {
 		*status_out = print_help(command);
@@ -137,8 +160,7 @@ static bool parse_option(const struct command *command, int argc, char **argv,
 	while (option != NULL && option->name != NULL && !is_named(option, word))
 		option++;
 	if (option == NULL || option->name == NULL) {
-		snprintf(message, sizeof message, "unknown option %s", word);
-		*status_out = command_usage(command, message);
+		*status_out = refuse_option(command, word);
 		return false;
 	}
 	*status_out = take_option(command, option, argc, argv, options);

@@ -18,5 +18,8 @@ void command_damage_print_json(struct buffer *out, const char *path,
  * begun. WITH_DATA: all data are read. 0 or -errno. */
 MUST_CHECK int command_stats_damage(struct buffer *out, bool is_json, struct queue_store *store,
 				    bool with_data);
+/* Appends what the running manager says for "stagepost queue stats": pauses, and what servers have
+ * said. For JSON likewise; nothing if none runs with the directory RUN. (stats_manager.c) */
+void command_stats_manager(struct buffer *out, bool is_json, const char *run);
 
 #endif

@@ -4,12 +4,11 @@
 #include "listing/listing.h"
 #include "os/clock.h"
 #include "os/file/file.h"
+#include "program/command/queue/monitor_limits.h"
 #include "program/talk/manager.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-
-enum unit { UNIT_COUNT, UNIT_SECONDS, UNIT_BYTES };
 
 struct monitor {
 	const struct config *config;
@@ -132,138 +131,39 @@ static int measure_free(struct monitor *monitor, uint64_t *value_out)
 	return result;
 }
 
-static const struct figure {
-	const char *name;
-	enum unit unit;
-	bool is_low; /* a limit is the least that is good; else what is reached is bad */
-	measure_figure *measure;
-} figures[] = {
-	{"messages", UNIT_COUNT, false, measure_messages},
-	{"oldest", UNIT_SECONDS, false, measure_oldest},
-	{"deferred", UNIT_COUNT, false, measure_deferred},
-	{"paused", UNIT_COUNT, false, measure_paused},
-	{"damaged", UNIT_COUNT, false, measure_damaged},
-	{"set_aside", UNIT_COUNT, false, measure_set_aside},
-	{"free", UNIT_BYTES, true, measure_free},
+static measure_figure *const measures[MONITOR_FIGURES] = {
+	[MONITOR_MESSAGES] = measure_messages, [MONITOR_OLDEST] = measure_oldest,
+	[MONITOR_DEFERRED] = measure_deferred, [MONITOR_PAUSED] = measure_paused,
+	[MONITOR_DAMAGED] = measure_damaged,   [MONITOR_SET_ASIDE] = measure_set_aside,
+	[MONITOR_FREE] = measure_free,
 };
-
-enum { FIGURES = COUNT_OF(figures) };
-
-/* --- limits --- */
-
-enum level { LEVEL_WARN, LEVEL_CRITICAL, LEVELS };
-
-struct limits {
-	uint64_t values[FIGURES][LEVELS];
-	bool is_set[FIGURES][LEVELS];
-};
-
-static bool parse_size(struct str text, uint64_t *value_out)
-{
-	static const char letters[] = "KMGT";
-	unsigned shift = 0;
-
-	if (text.length > 0) {
-		const char *letter = memchr(letters, text.data[text.length - 1], 4);
-
-		if (letter != NULL) {
-			shift = 10 * (unsigned)(letter - letters + 1);
-			text.length--;
-		}
-	}
-	if (!str_to_u64(text, value_out) || *value_out > UINT64_MAX >> shift)
-		return false;
-	*value_out <<= shift;
-	return true;
-}
-
-static bool parse_value(enum unit unit, struct str text, uint64_t *value_out)
-{
-	char copy[32];
-	int64_t time_us;
-
-	if (unit == UNIT_COUNT)
-		return str_to_u64(text, value_out);
-	if (unit == UNIT_BYTES)
-		return parse_size(text, value_out);
-	if (text.length >= sizeof copy)
-		return false;
-	snprintf(copy, sizeof copy, STR_FORMAT, STR_ARGUMENTS(text));
-	if (!command_parse_time(copy, &time_us))
-		return false;
-	*value_out = (uint64_t)(time_us / SECOND_US);
-	return true;
-}
-
-static bool parse_limit(struct str item, enum level level, struct limits *limits)
-{
-	struct str name;
-
-	if (!str_split(&item, '=', &name) || item.data == NULL)
-		return false;
-	for (size_t i = 0; i < FIGURES; i++)
-		if (str_equal(name, str_from(figures[i].name))) {
-			limits->is_set[i][level] = true;
-			return parse_value(figures[i].unit, item, &limits->values[i][level]);
-		}
-	return false;
-}
-
-/* TEXT may be NULL. False: *WHY says what is wrong. */
-static bool parse_limits(const char *text, enum level level, struct limits *limits,
-			 struct buffer *why)
-{
-	static const char *const samples[] = {
-		[UNIT_COUNT] = "1000", [UNIT_SECONDS] = "2h", [UNIT_BYTES] = "1G"};
-	struct str rest = text != NULL ? str_from(text) : (struct str){0};
-	struct str item;
-
-	while (text != NULL && str_split(&rest, ',', &item)) {
-		if (parse_limit(item, level, limits))
-			continue;
-		buffer_append_format(why, "%s: \"" STR_FORMAT "\" is no limit; allowed:",
-				     level == LEVEL_WARN ? "--warn" : "--critical",
-				     STR_ARGUMENTS(item));
-		for (size_t i = 0; i < FIGURES; i++)
-			buffer_append_format(why, "%s %s=%s", i > 0 ? "," : "", figures[i].name,
-					     samples[figures[i].unit]);
-		return false;
-	}
-	return true;
-}
 
 /* --- the figures --- */
 
 struct reading {
-	const struct figure *figure;
+	enum monitor_figure figure;
 	uint64_t value;
 	enum queue_monitor_status status;
 };
 
-static bool is_reached(const struct figure *figure, uint64_t value, uint64_t limit)
-{
-	return figure->is_low ? value < limit : value >= limit;
-}
-
 /* The number of READINGS; -errno. */
-static int measure_all(struct monitor *monitor, const struct limits *limits,
-		       struct reading readings[FIGURES])
+static int measure_all(struct monitor *monitor, const struct monitor_limits *limits,
+		       struct reading readings[MONITOR_FIGURES])
 {
 	int count = 0;
 
-	for (size_t i = 0; i < FIGURES; i++) {
+	for (size_t i = 0; i < MONITOR_FIGURES; i++) {
 		struct reading *reading = &readings[count];
 		int error;
 
-		if (!limits->is_set[i][LEVEL_WARN] && !limits->is_set[i][LEVEL_CRITICAL])
+		if (!limits->is_set[i][MONITOR_WARN] && !limits->is_set[i][MONITOR_CRITICAL])
 			continue;
-		*reading = (struct reading){.figure = &figures[i]};
-		error = figures[i].measure(monitor, &reading->value);
+		*reading = (struct reading){.figure = (enum monitor_figure)i};
+		error = measures[i](monitor, &reading->value);
 		if (error < 0)
 			return error;
-		for (unsigned level = 0; level < LEVELS; level++)
-			if (limits->is_set[i][level] &&
-			    is_reached(&figures[i], reading->value, limits->values[i][level]))
+		for (unsigned level = 0; level < MONITOR_LEVELS; level++)
+			if (monitor_limits_reached(limits, reading->figure, level, reading->value))
 				reading->status = (enum queue_monitor_status)(level + 1);
 		count++;
 	}
@@ -296,23 +196,23 @@ static int look_at_intake(struct monitor *monitor)
 
 static const char *const status_names[] = {"OK", "WARNING", "CRITICAL", "UNKNOWN"};
 
-static void append_limit(struct buffer *out, const struct limits *limits, size_t figure,
-			 enum level level)
+static void append_limit(struct buffer *out, const struct monitor_limits *limits,
+			 enum monitor_figure figure, enum monitor_level level)
 {
 	buffer_append_byte(out, ';');
 	if (limits->is_set[figure][level])
 		buffer_append_format(out, "%llu%s",
 				     (unsigned long long)limits->values[figure][level],
-				     figures[figure].is_low ? ":" : "");
+				     monitor_forms[figure].is_low ? ":" : "");
 }
 
 /* What is wrong comes first. After the bar: 'NAME=VALUE[UNIT];WARN;CRITICAL'. */
 static void append_line(struct buffer *out, const struct monitor *monitor,
-			const struct limits *limits, const struct reading *readings, int count,
-			enum queue_monitor_status status)
+			const struct monitor_limits *limits, const struct reading *readings,
+			int count, enum queue_monitor_status status)
 {
 	static const char *const units[] = {
-		[UNIT_COUNT] = "", [UNIT_SECONDS] = "s", [UNIT_BYTES] = "B"};
+		[MONITOR_COUNT] = "", [MONITOR_SECONDS] = "s", [MONITOR_BYTES] = "B"};
 	const char *before = "";
 
 	buffer_append_format(out, "QUEUE %s: ", status_names[status]);
@@ -324,9 +224,10 @@ static void append_line(struct buffer *out, const struct monitor *monitor,
 		for (int i = 0; i < count; i++) {
 			if ((int)readings[i].status != level)
 				continue;
-			buffer_append_format(out, "%s%s %llu%s", before, readings[i].figure->name,
+			buffer_append_format(out, "%s%s %llu%s", before,
+					     monitor_forms[readings[i].figure].name,
 					     (unsigned long long)readings[i].value,
-					     units[readings[i].figure->unit]);
+					     units[monitor_forms[readings[i].figure].unit]);
 			if (level > QUEUE_MONITOR_OK)
 				buffer_append_format(out, " (%s)",
 						     level == QUEUE_MONITOR_CRITICAL ? "critical"
@@ -335,20 +236,20 @@ static void append_line(struct buffer *out, const struct monitor *monitor,
 		}
 	buffer_append_string(out, count > 0 ? " |" : "");
 	for (int i = 0; i < count; i++) {
-		size_t figure = (size_t)(readings[i].figure - figures);
+		enum monitor_figure figure = readings[i].figure;
 
-		buffer_append_format(out, " %s=%llu%s", readings[i].figure->name,
+		buffer_append_format(out, " %s=%llu%s", monitor_forms[readings[i].figure].name,
 				     (unsigned long long)readings[i].value,
-				     units[readings[i].figure->unit]);
-		append_limit(out, limits, figure, LEVEL_WARN);
-		append_limit(out, limits, figure, LEVEL_CRITICAL);
+				     units[monitor_forms[readings[i].figure].unit]);
+		append_limit(out, limits, figure, MONITOR_WARN);
+		append_limit(out, limits, figure, MONITOR_CRITICAL);
 	}
 	buffer_append_byte(out, '\n');
 }
 
 static void append_json(struct buffer *out, const struct monitor *monitor,
-			const struct limits *limits, const struct reading *readings, int count,
-			enum queue_monitor_status status)
+			const struct monitor_limits *limits, const struct reading *readings,
+			int count, enum queue_monitor_status status)
 {
 	static const char *const names[] = {"ok", "warning", "critical", "unknown"};
 	static const char *const levels[] = {"warn", "critical"};
@@ -360,12 +261,12 @@ static void append_json(struct buffer *out, const struct monitor *monitor,
 	json_field(out, "figures");
 	buffer_append_byte(out, '[');
 	for (int i = 0; i < count; i++) {
-		size_t figure = (size_t)(readings[i].figure - figures);
+		enum monitor_figure figure = readings[i].figure;
 
 		buffer_append_string(out, i > 0 ? ",{" : "{");
-		json_field_text(out, "name", str_from(readings[i].figure->name));
+		json_field_text(out, "name", str_from(monitor_forms[readings[i].figure].name));
 		json_field_number(out, "value", readings[i].value);
-		for (unsigned level = 0; level < LEVELS; level++)
+		for (unsigned level = 0; level < MONITOR_LEVELS; level++)
 			if (limits->is_set[figure][level])
 				json_field_number(out, levels[level],
 						  limits->values[figure][level]);
@@ -399,10 +300,10 @@ static int end_unknown(struct str why, bool json)
 	return QUEUE_MONITOR_UNKNOWN;
 }
 
-static int judge(struct monitor *monitor, const struct limits *limits, bool json)
+static int judge(struct monitor *monitor, const struct monitor_limits *limits, bool json)
 {
 	struct buffer out CLEANUP(buffer_clear) = {0};
-	struct reading readings[FIGURES];
+	struct reading readings[MONITOR_FIGURES];
 	enum queue_monitor_status status = QUEUE_MONITOR_OK;
 	int count = look_at_intake(monitor);
 
@@ -423,7 +324,7 @@ static int judge(struct monitor *monitor, const struct limits *limits, bool json
 	return (int)status;
 }
 
-static int run_with(const struct config *config, const struct limits *limits, bool json)
+static int run_with(const struct config *config, const struct monitor_limits *limits, bool json)
 {
 	struct monitor monitor = {.config = config};
 	int error = manager_talk_open(config->run, nobody_asks, NULL, &monitor.talk);
@@ -444,13 +345,13 @@ static int run_with(const struct config *config, const struct limits *limits, bo
 
 int queue_monitor_run(const char *config_file, const char *warn, const char *critical, bool json)
 {
-	struct limits limits = {0};
+	struct monitor_limits limits = {0};
 	struct buffer why CLEANUP(buffer_clear) = {0};
 	struct config *config;
 	int status;
 
-	if (!parse_limits(warn, LEVEL_WARN, &limits, &why) ||
-	    !parse_limits(critical, LEVEL_CRITICAL, &limits, &why))
+	if (!monitor_limits_parse(warn, MONITOR_WARN, &limits, &why) ||
+	    !monitor_limits_parse(critical, MONITOR_CRITICAL, &limits, &why))
 		return end_unknown(buffer_view(&why), json);
 	config = command_config(config_file);
 	if (config == NULL)

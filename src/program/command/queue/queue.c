@@ -31,10 +31,9 @@ static const struct command_exit adopt_exits[] = {
 static const struct command_exit stats_exits[] = {
 	{COMMAND_OK, "all is printed; with limits, none is reached"},
 	{COMMAND_FAILED,
-	 "new mail is refused, or the command has failed; with limits, one of --warn is reached"},
+	 "new mail is refused, or it has failed; with limits: one of --warn is reached"},
 	{COMMAND_USAGE,
-	 "the command line is wrong; with limits, one of --critical is reached, new mail is "
-	 "refused, or no queue manager runs"},
+	 "the command line is wrong; with limits: a critical one, or nothing is taken or sent"},
 	{QUEUE_MONITOR_UNKNOWN, "with limits: one is wrong, or the queue cannot be looked at"},
 	{0, NULL},
 };
