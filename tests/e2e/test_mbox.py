@@ -316,7 +316,7 @@ class Reader:
                                "sh", "-c", self.command], capture_output=True, text=True, check=False)
 
     def work(self):
-        while not self.is_over.is_set():
+        while not self.is_over.wait(0.02):
             ended = self.run()
             self.runs += 1
             if ended.returncode != 0:
@@ -329,8 +329,8 @@ class Reader:
 
 
 READERS = {
-    # mail(1) moves what it has read; it has the lock file only
-    "mail": "printf 's * {saved}\\nq\\n' | MAIL={box} HOME={home} mail -f {box} >/dev/null 2>&1; test -e {box}",
+    # mail(1), with the mailbox as that of the system, which it locks when it writes it back
+    "mail": "printf 's * {saved}\\nq\\n' | MAIL={box} HOME={home} bsd-mailx -n >/dev/null 2>&1; test -e {box}",
     # liblockfile's program, around what a script does
     "dotlockfile": "dotlockfile -l -r 20 {box}.lock && cat {box} >>{saved} && : >{box}; dotlockfile -u {box}.lock",
     # both locks, and a new file in place of the old one
@@ -396,6 +396,6 @@ def test_mail_reads_it(world, ground):
     for number in range(3):
         world.write(text=numbered(number))
     arrived(world, 3)
-    shown = subprocess.run(["mail", "-N", "-f", world.path()], input="h\np 2\nx\n", capture_output=True, text=True,
+    shown = subprocess.run(["bsd-mailx", "-n", "-N", "-f", world.path()], input="h\np 2\nx\n", capture_output=True, text=True,
                            check=True, env=os.environ | {"HOME": home}).stdout
     assert "message 0" in shown and "message 2" in shown and "begin 1" in shown

@@ -277,7 +277,7 @@ static void check_postmaster(struct machine_check *check)
 }
 
 /* Whether the service of DOMAIN has certainly no mailbox for its postmaster, for whom a server is
- * asked if ASKS_SERVERS. */
+ * asked if ASKS_SERVERS. The directory may lead him to a user: "directory check" knows. */
 static bool lacks_postmaster(const struct config *config, const struct config_domain *domain,
 			     bool asks_servers, struct buffer *why)
 {
@@ -290,6 +290,7 @@ static bool lacks_postmaster(const struct config *config, const struct config_do
 	if (service->kind == CONFIG_SERVICE_LMTP)
 		return asks_servers && lmtp_talk_lacks(config, service, buffer_view(&address), why);
 	if (service->user == NULL || strcmp(service->user, "%u") != 0 ||
+	    config->directory.backend != CONFIG_BACKEND_NONE ||
 	    owner_find_recipient(config, buffer_view(&address), &owner, &verdict))
 		return false;
 	buffer_append_string(why, verdict.text);
