@@ -8,27 +8,15 @@ import shutil
 import tempfile
 
 import pytest
+import recipes
+from machine import CONFIG as machine_config
 from machine import Machine
 from stagepost import BUILD, PATIENCE, is_root
 
 pytestmark = pytest.mark.skipif(not is_root(), reason="only root can boot a machine")
 
-CONFIG = """\
-hostname = "mx.example.org"
-listen smtp { address = "127.0.0.1:25" }
-service system { kind = mbox  path = "/var/mail/%u"  user = "%u" }
-domain "mx.example.org" { service = system }
-directory { path = "/var/lib/stagepost/data/directory.db" }
-submit_group = "stagepost-submit"
-user = "stagepost"
-process smtpd { user = "stagepost-smtpd" }
-process resolve { user = "stagepost-resolve" }
-process names { user = "stagepost-names" }
-process policy { user = "stagepost-policy" }
-process auth { user = "stagepost-auth" }
-process remote { user = "stagepost-remote" }
-process local { user = "stagepost-local" }
-process pipe { user = "stagepost-pipe" }
+CONFIG, SESSION, MAILDIRS = (recipes.blocks()[f"stagepost-users.7/{number}"].text for number in range(3))
+PROCESSES = "".join(line + "\n" for line in machine_config.splitlines() if line.startswith(("user", "process"))) + """\
 process directory { user = "stagepost-directory" }
 """
 
@@ -49,19 +37,17 @@ def fixture_machine():
     machine = Machine(tempfile.mkdtemp(prefix="stagepost-machine-"))
     try:
         machine.make()
-        machine.write("/etc/stagepost/stagepost.conf", CONFIG)
-        machine.write("/etc/aliases", "postmaster: root\nroot: anna\nclock: anna\n")
+        machine.write("/etc/stagepost/stagepost.conf", CONFIG + PROCESSES)
+        machine.write("/etc/aliases", "postmaster: root\nroot: anna\n")
         machine.write("/usr/local/bin/ask", "#!/usr/bin/python3\n" + ASK, 0o755)
         library = "/usr/lib/x86_64-linux-gnu/libnss_lying.so.2"
         shutil.copy(os.path.join(BUILD, "tests/e2e/libnss_lying.so.2"), machine.root + library)
         machine.boot()
         machine.run("sed", "-i", "s/^passwd:.*/passwd: files lying/", "/etc/nsswitch.conf")
         machine.run("useradd", "anna")
-        machine.run("sh", "-ec", "install -g stagepost-submit -m 2755 $(command -v stagepost) /usr/sbin/sendmail; "
-                    "install -d -o stagepost-directory -g stagepost /var/lib/stagepost/data")
+        machine.run("sh", "-ec", "install -g stagepost-submit -m 2755 $(command -v stagepost) /usr/sbin/sendmail")
         started = machine.run("systemctl", "start", "stagepost", check=False)
         assert started.returncode == 0, machine.status()
-        machine.run("stagepost", "newaliases")
         yield machine
     finally:
         machine.end()
@@ -84,6 +70,18 @@ def arrives(machine, text, user="anna", seconds=PATIENCE):
 
 def ask(machine, *recipients):
     return [line[:3] for line in machine.run("ask", *recipients, timeout=60).stdout.splitlines()]
+
+
+def test_as_printed(machine):
+    """The commands of stagepost-users(7), after its configuration."""
+    for command, printed, _ in recipes.sessions(SESSION):
+        if "stat" in command:
+            arrives(machine, "Subject: hello")
+        ended = machine.run("sh", "-c", command)
+        assert ended.stdout == printed, (command, ended.stdout)
+    machine.write("/etc/stagepost/maildirs.conf", CONFIG.replace(
+        re.search("^service.*$", CONFIG, re.M).group(), MAILDIRS.strip()) + PROCESSES)
+    machine.run("stagepost", "check", "-c", "/etc/stagepost/maildirs.conf")
 
 
 def test_the_configuration_has_no_fault(machine):
@@ -119,7 +117,9 @@ def test_mail_of_cron(machine):
 
 def test_users_come_and_go(machine):
     """At once: nothing is remembered of them. The accounts of the system have mail by an alias only."""
-    assert ask(machine, "anna@mx.example.org", "bob@mx.example.org", "clock@mx.example.org",
+    machine.write("/etc/aliases", "postmaster: root\nroot: anna\nalarm: anna\n")
+    machine.run("stagepost", "newaliases")
+    assert ask(machine, "anna@mx.example.org", "bob@mx.example.org", "alarm@mx.example.org",
                "www-data@mx.example.org", "games@mx.example.org", "nobody@mx.example.org", "root@mx.example.org",
                "postmaster@mx.example.org") == ["250", "550", "250", "550", "550", "550", "250", "250"]
     machine.run("useradd", "bob")

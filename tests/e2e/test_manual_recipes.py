@@ -48,7 +48,8 @@ OTHERS = {  # block: the test that runs it
     "stagepost-record.5/1": "test_record",
     "README.md/6": "test_mailboxes",
 }
-FILES_OF_TESTS = {f"stagepost-backup.7/{number}": "test_manual_backup.py" for number in range(3)}
+FILES_OF_TESTS = ({f"stagepost-backup.7/{number}": "test_manual_backup.py" for number in range(3)} |
+                  {f"stagepost-users.7/{number}": "test_machine_users.py" for number in range(3)})
 # Shapes of frames and of the queue's files, which have tests by these pages; what "make" does here;
 # and what is said of a node that was broken into.
 NO_RECIPES = ({f"stagepost-directory.7/{number}" for number in range(11)} |

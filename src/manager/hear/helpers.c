@@ -17,12 +17,9 @@ static bool may_connect(void *context, uid_t user)
 static enum manager_helper helper_for(const struct manager *manager, struct str service)
 {
 	static const enum manager_helper by_kind[CONFIG_SERVICE_KINDS] = {
-		[CONFIG_SERVICE_MAILDIR] = MANAGER_LOCAL,
-		[CONFIG_SERVICE_MBOX] = MANAGER_LOCAL,
-		[CONFIG_SERVICE_LMTP] = MANAGER_LMTP,
-		[CONFIG_SERVICE_PIPE] = MANAGER_PIPE,
-		[CONFIG_SERVICE_MAILBOX] = MANAGER_MAILBOX,
-		[CONFIG_SERVICE_IMAP] = MANAGER_MAILBOX,
+		[CONFIG_SERVICE_MAILDIR] = MANAGER_LOCAL,   [CONFIG_SERVICE_MBOX] = MANAGER_LOCAL,
+		[CONFIG_SERVICE_LMTP] = MANAGER_LMTP,       [CONFIG_SERVICE_PIPE] = MANAGER_PIPE,
+		[CONFIG_SERVICE_MAILBOX] = MANAGER_MAILBOX, [CONFIG_SERVICE_IMAP] = MANAGER_MAILBOX,
 	};
 	const struct config_service *found = config_service_find(manager->config, service);
 

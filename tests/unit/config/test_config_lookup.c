@@ -8,6 +8,7 @@
 #include "config/type/value.h"
 #include "config_outcome.h"
 #include <arpa/inet.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -382,6 +383,50 @@ static void who_may_connect_is_said_for_qmqp_alone(void **state)
 	config_free(config);
 }
 
+static void users_between_two_numbers_have_mail(void **state)
+{
+	struct config *usual = config_of(HOST);
+	struct config *all = config_of(HOST "uid_min = 1 uid_max = 4294967295");
+	struct config *one = config_of(HOST "uid_min = 5 uid_max = 5");
+	struct config_problems problems = {0};
+	struct config *none = NULL;
+
+	(void)state;
+	assert_false(config_has_mail_user(usual, 999) || config_has_mail_user(usual, 60001));
+	assert_true(config_has_mail_user(usual, 1000) && config_has_mail_user(usual, 60000));
+	assert_true(config_has_mail_user(all, 1) && config_has_mail_user(all, UINT32_MAX));
+	assert_false(config_has_mail_user(all, 0));
+	assert_true(config_has_mail_user(one, 5));
+	assert_false(config_has_mail_user(one, 4) || config_has_mail_user(one, 6));
+	assert_int_equal(
+		config_parse("t", STR(HOST "uid_min = 6\nuid_max = 5\n"), &none, &problems),
+		-EINVAL);
+	config_problems_clear(&problems);
+	config_free(usual);
+	config_free(all);
+	config_free(one);
+}
+
+static void mailboxes_are_of_two_kinds(void **state)
+{
+	struct config *config =
+		config_of(HOST "service m { kind = mbox path = /var/mail/%u user = %u }\n"
+			       "service l { kind = lmtp address = \"[::1]:24\" }\n");
+	struct config *files = config_of(HOST "service m { kind = mbox path = /var/mail/%u }");
+	struct config *bare = config_of(HOST);
+
+	(void)state;
+	assert_int_equal(config->services[0].kind, CONFIG_SERVICE_MBOX);
+	assert_int_equal(config->services[0].lock_timeout, 10);
+	assert_true(config_service_is_local(&config->services[0]));
+	assert_false(config_service_is_local(&config->services[1]));
+	assert_true(config_has_local_service(config) && !config_has_local_service(bare));
+	assert_true(config_has_mailbox_owners(config) && !config_has_mailbox_owners(files));
+	config_free(config);
+	config_free(files);
+	config_free(bare);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -394,6 +439,8 @@ int main(void)
 		cmocka_unit_test(servers_are_reached_as_listed),
 		cmocka_unit_test(who_may_connect_is_said_for_qmqp_alone),
 		cmocka_unit_test(parts_are_found_by_their_names),
+		cmocka_unit_test(users_between_two_numbers_have_mail),
+		cmocka_unit_test(mailboxes_are_of_two_kinds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
