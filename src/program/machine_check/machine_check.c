@@ -112,6 +112,34 @@ static void check_mailbox_path(struct machine_check *check, const struct config_
 			     service->path);
 }
 
+/* The directory of files like /var/mail/USER, where each user's lock files are made: by its group.
+ */
+static void check_spool(struct machine_check *check, const struct config_service *service)
+{
+	struct str base = config_mailbox_base(service);
+	char setting[MACHINE_SETTING_SIZE];
+	char path[PATH_MAX];
+	struct os_file_info info;
+	int error;
+
+	snprintf(setting, sizeof setting, "service %s.path", service->name);
+	snprintf(path, sizeof path, STR_FORMAT, STR_ARGUMENTS(base));
+	error = os_file_info_behind(path, &info);
+	if (error < 0)
+		machine_check_report(check, MACHINE_FAULT, setting,
+				     "%s: %s; mail waits until it is there", path,
+				     strerror(-error));
+	else if (!info.is_directory)
+		machine_check_report(check, MACHINE_FAULT, setting, "%s is no directory", path);
+	else if (str_find_last(str_from(service->path), '/') == (ptrdiff_t)base.length &&
+		 ((info.mode & 020) == 0 || info.group == 0) && (info.mode & 002) == 0)
+		machine_check_report(
+			check, MACHINE_WARNING, setting,
+			"%s has mode %04o: no group but root's may make lock files there, "
+			"so mail for users waits; /var/mail has group mail and mode 2775",
+			path, (unsigned)info.mode & 07777);
+}
+
 static void check_services(struct machine_check *check)
 {
 	for (size_t i = 0; i < check->config->service_count; i++) {
@@ -121,6 +149,9 @@ static void check_services(struct machine_check *check)
 			check_program(check, service);
 		if (config_service_is_local(service) && service->path != NULL)
 			check_mailbox_path(check, service);
+		if (service->kind == CONFIG_SERVICE_MBOX && service->path != NULL &&
+		    service->user != NULL && strcmp(service->user, "%u") == 0)
+			check_spool(check, service);
 	}
 }
 

@@ -126,6 +126,19 @@ static const struct row {
 	 "t:8: warning: domain a.example.service: service a has no mailbox for its postmaster "
 	 "(No user is called postmaster), who is the postmaster of this node, too: his mail fails",
 	 MACHINE_WARNING},
+	{RIGHT "service a { kind = maildir path = \"%s/%%u\" user = \"%%u\" }\n"
+	       "domain \"a.example\" { service = a }\ndirectory { path = \"%s/new/db\" }\n",
+	 "", -1}, /* who may lead him to a user */
+	{RIGHT "service a { kind = mbox path = \"%s/nowhere/%%u\" user = \"%%u\" }\n",
+	 "t:7: service a.path: %s/nowhere: No such file or directory; mail waits until it is there",
+	 MACHINE_FAULT},
+	{RIGHT "service a { kind = mbox path = \"%s/there/%%u\" user = \"%%u\" }\n",
+	 "t:7: service a.path: %s/there is no directory", MACHINE_FAULT},
+	{RIGHT "service a { kind = mbox path = \"/usr/%%u\" user = \"%%u\" }\n",
+	 "t:7: warning: service a.path: /usr has mode 0755: no group but root's may make lock "
+	 "files there, so mail for users waits; /var/mail has group mail and mode 2775",
+	 MACHINE_WARNING},
+	{RIGHT "service a { kind = mbox path = \"/tmp/%%u\" user = \"%%u\" }\n", "", -1},
 	{RIGHT "directory { path = \"%s/a/b/db\" }\n",
 	 "t:7: directory.path: %s/a/b cannot be made: there is no %s/a", MACHINE_FATAL},
 	{RIGHT "directory { path = \"%s/there/db\" }\n",
