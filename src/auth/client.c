@@ -278,6 +278,8 @@ static void pack_peer(struct buffer *body, const struct auth_peer *peer)
 	pack_str(body, peer->certificate);
 	pack_str(body, peer->certificate_name);
 	pack_str(body, peer->protocol);
+	pack_u32(body, peer->port);
+	pack_str(body, peer->session);
 }
 
 static void begin(struct auth *auth, struct auth_exchange *exchange)

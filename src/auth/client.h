@@ -46,7 +46,10 @@ struct auth_peer {
 	struct str certificate; /* SHA-256 of the client's verified certificate, in hexadecimal, for
 				 * EXTERNAL; empty: none */
 	struct str certificate_name; /* the name in it: an e-mail address or a host; empty: none */
-	struct str protocol;         /* "submission"; for the log */
+	/* For the log: */
+	struct str protocol; /* "submission" */
+	uint16_t port;       /* 0: not known */
+	struct str session;  /* what its lines have as session= */
 };
 
 enum auth_outcome { AUTH_CHALLENGE, AUTH_ACCEPTED, AUTH_REFUSED, AUTH_LAST_CHALLENGE };

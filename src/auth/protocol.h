@@ -12,8 +12,8 @@ enum auth_message {
 	 * first: str name, u32 flags (enum auth_need). */
 	AUTH_OFFER = 1,
 	/* To "auth": str address (16 bytes, IPv4 mapped), u32 is secured, str exporter, str end
-	 * point, str certificate, str name in the certificate, str protocol, str mechanism, u32 has
-	 * an initial response, str initial response. */
+	 * point, str certificate, str name in the certificate, str protocol, u32 port, str session,
+	 * str mechanism, u32 has an initial response, str initial response. */
 	AUTH_BEGIN,
 	AUTH_RESPOND, /* to "auth": str response */
 	/* To "auth": nothing. No answer is wanted any more; one may be on its way. If the client

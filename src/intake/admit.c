@@ -126,10 +126,16 @@ bool intake_session_admit(struct intake_session *session, struct str early)
 		intake_secure_log_lacking(session);
 		return turn_away(session, "TLS is not possible now, try again later");
 	}
-	if (intake_limit_is_overloaded(session))
+	if (intake_limit_is_overloaded(session)) {
+		session->bound =
+			(struct intake_bound){"load_refuse", session->intake->config->load_refuse};
 		return turn_away(session, "The load is too high, try again later");
-	if (!intake_session_count(session))
+	}
+	if (!intake_session_count(session)) {
+		session->bound = (struct intake_bound){"maxsessions_client",
+						       session->intake->config->maxsessions_client};
 		return turn_away(session, intake_too_many);
+	}
 	if (!intake_limit_ask_name(session))
 		return enter(session, early);
 	session->named = on_named;

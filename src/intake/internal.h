@@ -44,6 +44,19 @@
 enum {
 	INTAKE_REFUSALS_LOGGED = 50, /* commands of a session */
 	INTAKE_NO_CLASS = -1,
+	INTAKE_MARK_SIZE = MAIL_ID_SIZE, /* "4711:63f1a2b3c4d5e": process and beginning; no other
+					  * session of the machine has the same */
+};
+
+/* The first fields of each line about the session THIS. */
+#define INTAKE_LOG_CLIENT(this)                                                       \
+	log_string(client, (this)->address), log_positive(client_port, (this)->port), \
+		log_string(session, (this)->mark)
+
+/* A limit, for the log. */
+struct intake_bound {
+	const char *setting; /* NULL: none */
+	uint64_t value;
 };
 
 struct intake_session {
@@ -93,6 +106,7 @@ struct intake_session {
 	struct str sender;          /* while a recipient is looked up */
 	struct str address_asked;   /* likewise: the recipient */
 	const char *reason;         /* of a refusal, for the log only; NULL: the reply says it */
+	struct intake_bound bound;  /* at which the session is refused */
 	const struct intake_security *security;
 	struct tls_stream stream;
 	bool may_relay;
@@ -113,6 +127,8 @@ struct intake_session {
 	struct in6_addr mapped;
 	struct in6_addr proxy;             /* that has named the client */
 	char address[OS_SOCKET_TEXT_SIZE]; /* OS_SOCKET_UNIX on a UNIX socket */
+	uint16_t port;                     /* 0: a UNIX socket, or a proxy does not say it */
+	char mark[INTAKE_MARK_SIZE];       /* session= in the log */
 	struct intake_session *next, *previous;
 	struct intake_session *slowed_next, *slowed_previous;
 };

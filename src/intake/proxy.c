@@ -28,7 +28,7 @@ static void log_refusal(const union os_socket_address *peer, const char *why)
 	char address[OS_SOCKET_TEXT_SIZE];
 
 	os_socket_address_format_host(peer, address);
-	log_event(EVENT_SESSION_REFUSED, log_string("client", address), log_string("text", why));
+	log_event(EVENT_SESSION_REFUSED, log_string(client, address), log_string(text, why));
 }
 
 /* Frees everything but the socket. */

@@ -3,6 +3,8 @@
 #include "base/panic.h"
 #include "intake/internal.h"
 #include "log/event.h"
+#include "os/clock.h"
+#include "os/process/process.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,11 +15,10 @@ enum { READ_SIZE = 65536 };
 static void log_end(const struct intake_session *session)
 {
 	if (session->refusals > INTAKE_REFUSALS_LOGGED)
-		log_event(
-			EVENT_LOG_WITHHELD, log_string("of", "command_refused"),
-			log_number("lines", (int64_t)(session->refusals - INTAKE_REFUSALS_LOGGED)),
-			log_string("client", session->address));
-	log_event(EVENT_SESSION_CLOSED, log_string("client", session->address));
+		log_event(EVENT_LOG_WITHHELD, log_string(of, "command_refused"),
+			  log_number(lines, (int64_t)(session->refusals - INTAKE_REFUSALS_LOGGED)),
+			  INTAKE_LOG_CLIENT(session));
+	log_event(EVENT_SESSION_CLOSED, INTAKE_LOG_CLIENT(session));
 }
 
 static void session_free(struct intake_session *session)
@@ -306,6 +307,18 @@ void intake_session_turn_away(struct intake_session *session)
 	session_free(session);
 }
 
+/* Two that begin at the same time differ by a microsecond. */
+static void mark_session(struct intake *intake, char mark[INTAKE_MARK_SIZE])
+{
+	int64_t now_us = os_clock_wall_us();
+
+	if (now_us <= intake->last_mark_us)
+		now_us = intake->last_mark_us + 1;
+	intake->last_mark_us = now_us;
+	mail_id_format((struct mail_id){(uint64_t)os_process_id(), now_us}, mark);
+	*strchr(mark, '-') = ':'; /* it is no message */
+}
+
 static struct intake_session *session_new(struct intake *intake, const struct smtp_service *service,
 					  const struct intake_security *security, int socket,
 					  const union os_socket_address *peer, bool is_stranger)
@@ -315,8 +328,10 @@ static struct intake_session *session_new(struct intake *intake, const struct sm
 
 	session->mapped = os_socket_address_mapped(peer);
 	os_socket_address_format_host(peer, session->address);
+	session->port = intake_session_has_address(session) ? os_socket_address_port(peer) : 0;
+	mark_session(intake, session->mark);
 	who.address = session->address;
-	who.port = os_socket_address_port(peer);
+	who.port = session->port;
 	session->intake = intake;
 	session->security = security;
 	session->stream.socket = socket;
@@ -337,7 +352,7 @@ static struct intake_session *session_new(struct intake *intake, const struct sm
 	session->timer = os_timer_new(intake->loop, on_timer, session);
 	DL_APPEND2(intake->sessions, session, previous, next);
 	intake->session_count++;
-	log_event(EVENT_SESSION_OPENED, log_string("client", session->address));
+	log_event(EVENT_SESSION_OPENED, INTAKE_LOG_CLIENT(session));
 	return session;
 }
 

@@ -43,6 +43,7 @@ struct intake {
 	struct limit_clients *clients;   /* what each client has */
 	struct intake_proxy *proxies;    /* connections that are not sessions yet */
 	size_t session_count;            /* of both */
+	int64_t last_mark_us;            /* of the session that began last */
 	/* A session has ended: there is room for another one. */
 	void (*session_ended)(void *context);
 	/* No class of hosts can take another client. NULL: nobody wants to know. */

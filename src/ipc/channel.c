@@ -72,7 +72,7 @@ static void mark_lost(struct ipc_channel *channel)
 static void fail(struct ipc_channel *channel, const char *operation, int error)
 {
 	if (error != 0 && error != -EPIPE && error != -ECONNRESET)
-		log_event(EVENT_IPC_ERROR, log_string("operation", operation), log_error(error));
+		log_event(EVENT_IPC_ERROR, log_string(operation, operation), log_error(error));
 	mark_lost(channel);
 }
 
@@ -161,8 +161,8 @@ static bool receive(struct ipc_channel *channel)
 	if (length < 0 || !read_header(packet, (size_t)length, &message)) {
 		char peer[PEER_SIZE];
 
-		log_event_rated(EVENT_IPC_REFUSED, log_number("length", length),
-				log_string("peer", peer_of(channel, peer)));
+		log_event_rated(EVENT_IPC_REFUSED, log_number(length, length),
+				log_string(peer, peer_of(channel, peer)));
 		close_all(message.descriptors, message.descriptor_count);
 		mark_lost(channel);
 		return false;
@@ -291,8 +291,8 @@ void ipc_channel_log_refused(const struct ipc_channel *channel, uint16_t type)
 {
 	char peer[PEER_SIZE];
 
-	log_event_rated(EVENT_IPC_REFUSED, log_number("type", type),
-			log_string("peer", peer_of(channel, peer)));
+	log_event_rated(EVENT_IPC_REFUSED, log_number(type, type),
+			log_string(peer, peer_of(channel, peer)));
 }
 
 void ipc_channel_refuse(struct ipc_channel *channel, uint16_t type)

@@ -72,15 +72,15 @@ static void try_connect(void *context)
 
 	/* when it is over, or lasts; not if the whole node stops, which takes a moment */
 	if (client->is_loss_untold && (socket >= 0 || client->delay_us == LONGEST_DELAY_US)) {
-		log_event(EVENT_IPC_LOST, log_string("path", client->path));
+		log_event(EVENT_IPC_LOST, log_string(path, client->path));
 		client->is_loss_untold = false;
 	}
 	if (socket < 0) {
 		/* if it has not begun to listen, that is not an error */
 		if (client->delay_us == FIRST_DELAY_US && socket != -ENOENT &&
 		    socket != -ECONNREFUSED)
-			log_event(EVENT_IPC_ERROR, log_string("operation", "connect"),
-				  log_string("path", client->path), log_error(socket));
+			log_event(EVENT_IPC_ERROR, log_string(operation, "connect"),
+				  log_string(path, client->path), log_error(socket));
 		os_timer_start(client->timer, client->delay_us);
 		client->delay_us *= 2;
 		if (client->delay_us > LONGEST_DELAY_US)

@@ -22,7 +22,7 @@ static void on_accepted(void *context, int socket, const union os_socket_address
 static void on_failed(void *context, int error)
 {
 	(void)context;
-	log_event(EVENT_IPC_ERROR, log_string("operation", "accept"), log_error(error));
+	log_event(EVENT_IPC_ERROR, log_string(operation, "accept"), log_error(error));
 }
 
 static const struct os_listener_handler handler = {on_accepted, on_failed, NULL};

@@ -109,7 +109,7 @@ static void on_connection(void *context, int socket)
 	struct client *client;
 
 	if (!is_allowed(server, user) || !has_room(server, user)) {
-		log_event_rated(EVENT_IPC_REFUSED, log_number("uid", (int64_t)user));
+		log_event_rated(EVENT_IPC_REFUSED, log_number(uid, (int64_t)user));
 		os_socket_close(socket);
 		return;
 	}

@@ -98,8 +98,8 @@ static void log_loaded(const struct keys_certificate *certificate)
 	char until[TIMESTAMP_SIZE];
 
 	timestamp_format_seconds(certificate->ends_us, until);
-	log_event(EVENT_CERTIFICATE_LOADED, log_string("certificate", certificate->name),
-		  log_string("until", until));
+	log_event(EVENT_CERTIFICATE_LOADED, log_string(certificate, certificate->name),
+		  log_string(until, until));
 }
 
 /* IS_SAME: as the last time, when the reason was logged. */
@@ -121,8 +121,8 @@ static bool read_again(struct keys_certificate *certificate,
 		buffer_append_str(&certificate->problem, buffer_view(&reason));
 		if (!is_same || error != certificate->error)
 			log_event(EVENT_CERTIFICATE_ERROR,
-				  log_string("certificate", certificate->name),
-				  log_string("file", file), log_str("text", buffer_view(&reason)));
+				  log_string(certificate, certificate->name),
+				  log_string(file, file), log_str(text, buffer_view(&reason)));
 		keys_certificate_clear(&fresh);
 	}
 	certificate->error = error;
@@ -170,8 +170,9 @@ void keys_certificate_warn(struct keys_certificate *certificate)
 	certificate->days_warned = days;
 	certificate->is_ended = left_us <= 0;
 	timestamp_format_seconds(certificate->ends_us, until);
-	log_event(left_us > 0 ? EVENT_CERTIFICATE_ENDS : EVENT_CERTIFICATE_ENDED,
-		  log_string("certificate", certificate->name), log_string("until", until));
+	log_event_like(log_write, left_us > 0 ? EVENT_CERTIFICATE_ENDS : EVENT_CERTIFICATE_ENDED,
+		       EVENT_CERTIFICATE_ENDS, log_string(certificate, certificate->name),
+		       log_string(until, until));
 }
 
 void keys_certificate_clear(struct keys_certificate *certificate)

@@ -107,8 +107,8 @@ static void tell_password(const struct keys_server *server, struct ipc_channel *
 	struct buffer body = {.is_secret = true};
 
 	if (keys_password_find(server->config, relay, (uint16_t)port, user, &password, &reason) < 0)
-		log_event_rated(EVENT_LOGIN_IMPOSSIBLE, log_str("relay", relay),
-				log_str("user", user), log_str("text", buffer_view(&reason)));
+		log_event_rated(EVENT_LOGIN_IMPOSSIBLE, log_str(relay, relay), log_str(user, user),
+				log_str(text, buffer_view(&reason)));
 	pack_str(&body, buffer_view(&password));
 	pack_str(&body, password.length > 0 ? STR("") : buffer_view(&reason));
 	ipc_channel_set_secret(channel);

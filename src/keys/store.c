@@ -152,8 +152,8 @@ static bool refresh_authority(struct keys_store *store, struct authority *author
 	result = keys_file_refresh(&authority->file, authority->path, room, &reason);
 
 	if (result < 0)
-		log_event(EVENT_CERTIFICATE_ERROR, log_string("file", authority->path),
-			  log_str("text", buffer_view(&reason)));
+		log_event(EVENT_CERTIFICATE_ERROR, log_string(file, authority->path),
+			  log_str(text, buffer_view(&reason)));
 	buffer_clear(&reason);
 	return result > 0;
 }

@@ -39,14 +39,20 @@ static void append_line(struct buffer *lines, enum log_name name, const struct l
 	log_format_line(lines, logger.format, &stamp, name, fields);
 }
 
+static void append_loss(struct buffer *out)
+{
+	LOG_ROW(EVENT_LOG_LOST);
+	const struct log_field fields[] = {log_number(lines, (int64_t)logger.lost), {LOG_END}};
+
+	append_line(out, EVENT_LOG_LOST, fields);
+}
+
 static void write_to_syslog(enum log_name name, const struct log_field *fields)
 {
-	const struct log_field loss[] = {log_number("lines", (int64_t)logger.lost),
-					 {LOG_FIELD_END}};
 	struct buffer line = {0};
 
 	if (logger.lost > 0) {
-		append_line(&line, EVENT_LOG_LOST, loss);
+		append_loss(&line);
 		if (log_sink_syslog(log_event_severity(EVENT_LOG_LOST), buffer_view(&line)))
 			logger.lost = 0;
 		buffer_reset(&line);
@@ -57,21 +63,13 @@ static void write_to_syslog(enum log_name name, const struct log_field *fields)
 	buffer_clear(&line);
 }
 
-/* Logs how many lines were lost as soon as there is room. */
-static void note_loss(void)
-{
-	const struct log_field fields[] = {log_number("lines", (int64_t)logger.lost),
-					   {LOG_FIELD_END}};
-
-	logger.lost = 0;
-	append_line(&logger.lines, EVENT_LOG_LOST, fields);
-}
-
 static void flush(int wait_ms)
 {
 	logger.lost += log_sink_write(&logger.lines, wait_ms);
+	/* as soon as there is room */
 	if (logger.lines.length == 0 && logger.lost > 0) {
-		note_loss();
+		append_loss(&logger.lines);
+		logger.lost = 0;
 		logger.lost += log_sink_write(&logger.lines, wait_ms);
 	}
 }
@@ -83,8 +81,8 @@ static void tell_withheld(bool is_end)
 	int64_t count;
 
 	while ((count = log_rate_withheld(is_end, &name)) > 0)
-		log_event(EVENT_LOG_WITHHELD, log_string("of", log_event_name(name)),
-			  log_number("lines", count));
+		log_event(EVENT_LOG_WITHHELD, log_string(of, log_event_name(name)),
+			  log_number(lines, count));
 }
 
 static void flush_at_exit(void)
@@ -98,7 +96,7 @@ static void flush_at_exit(void)
 
 static void tell_end(const char *what, int error)
 {
-	log_event(EVENT_PROCESS_ERROR, log_string("reason", what), log_error(error));
+	log_event(EVENT_PROCESS_ERROR, log_string(reason, what), log_error(error));
 }
 
 void log_open(const char *process, enum log_level lowest)

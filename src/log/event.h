@@ -2,14 +2,14 @@
 /*
  * log/event.h - one structured line for each thing that happens.
  *
- * Every event is defined in log/events.def with its level and a sentence on when it is written. A
- * line is logfmt:
+ * Every event is defined in log/events.def with its level, the fields that its lines have and a
+ * sentence on when it is written. A line is logfmt:
  *
  *   time=2026-11-20T08:33:11.482913Z level=info process=smtpd[4711]
  *   event=message_queued id=457-63f1a2b3c4d5e from=lisa@example.com size=18233
  *
- *   log_event(EVENT_MESSAGE_QUEUED, log_id(id), log_str("from", sender),
- *             log_number("size", (int64_t)size));
+ *   log_event(EVENT_MESSAGE_QUEUED, log_id(id), log_from(sender),
+ *             log_number(size, (int64_t)size));
  *
  * Lines are collected in memory and written by log_flush(), which the event loop calls before it
  * waits, and at exit(); warnings and errors are written at once. While standard error is blocked,
@@ -26,54 +26,27 @@
 #ifndef LOG_EVENT_H
 #define LOG_EVENT_H
 
-#include "base/str.h"
-#include "mail/envelope.h"
+#include "log/field.h"
 
 enum log_level { LOG_DEBUG_LEVEL, LOG_INFO_LEVEL, LOG_WARNING_LEVEL, LOG_ERROR_LEVEL };
 
 enum log_name {
-#define EVENT(name, level, meaning) EVENT_##name,
+#define EVENT(name, ...) EVENT_##name,
 #include "log/events.def"
 #undef EVENT
 	EVENT_COUNT,
 };
 
-enum log_field_type { LOG_FIELD_END, LOG_FIELD_STR, LOG_FIELD_NUMBER, LOG_FIELD_ID };
+/* log_event_by() is the rest of log_event(), with another function or macro for log_write(). */
+#define log_event_by(write, name, ...) log_event_like(write, name, name, __VA_ARGS__)
+/* EVENT is a value; its row has all fields of the event NAME. */
+#define log_event_like(write, event, name, ...)                                                \
+	do {                                                                                   \
+		LOG_ROW(name);                                                                 \
+		write(event, (const struct log_field[]){__VA_ARGS__ __VA_OPT__(, ){LOG_END}}); \
+	} while (0)
 
-struct log_field {
-	enum log_field_type type;
-	const char *key;
-	struct str text;
-	int64_t number;
-	struct mail_id id;
-};
-
-static inline struct log_field log_str(const char *key, struct str text)
-{
-	return (struct log_field){LOG_FIELD_STR, key, text, 0, {0, 0}};
-}
-
-static inline struct log_field log_string(const char *key, const char *text)
-{
-	return log_str(key, str_from(text));
-}
-
-static inline struct log_field log_number(const char *key, int64_t number)
-{
-	return (struct log_field){LOG_FIELD_NUMBER, key, {NULL, 0}, number, {0, 0}};
-}
-
-/* id=NUMBER-BIRTH */
-static inline struct log_field log_id(struct mail_id id)
-{
-	return (struct log_field){LOG_FIELD_ID, "id", {NULL, 0}, 0, id};
-}
-
-/* error=TEXT of an errno; takes -errno, as our functions return it. */
-struct log_field log_error(int negative_errno);
-
-#define log_event(name, ...) \
-	log_write(name, (const struct log_field[]){__VA_ARGS__ __VA_OPT__(, ){LOG_FIELD_END}})
+#define log_event(name, ...) log_event_by(log_write, name, __VA_ARGS__)
 
 void log_write(enum log_name name, const struct log_field *fields);
 
@@ -82,8 +55,7 @@ enum { LOG_RATE_BURST = 50 };
 /* The same for events that outsiders can cause as often as they like: LOG_RATE_BURST lines of
  * NAME may come at once, and one more each second. The others are omitted and counted in a line
  * log_withheld, at most every ten seconds. */
-#define log_event_rated(name, ...) \
-	log_write_rated(name, (const struct log_field[]){__VA_ARGS__ __VA_OPT__(, ){LOG_FIELD_END}})
+#define log_event_rated(name, ...) log_event_by(log_write_rated, name, __VA_ARGS__)
 
 void log_write_rated(enum log_name name, const struct log_field *fields);
 
@@ -103,8 +75,14 @@ bool log_flush(void);
 
 const char *log_event_name(enum log_name name);
 const char *log_event_meaning(enum log_name name);
+/* The keys (enum log_key) that each line of NAME has, or that only some have; LOG_KEY_COUNT is
+ * after the last one. */
+const unsigned char *log_event_fields(enum log_name name, bool is_always);
 /* "info" */
 const char *log_event_level(enum log_name name);
+const char *log_key_name(enum log_key key);
+const char *log_key_meaning(enum log_key key);
+enum log_field_kind log_key_kind(enum log_key key);
 bool log_level_parse(struct str name, enum log_level *level_out);
 
 #endif

@@ -5,14 +5,19 @@
 
 enum { VALUE_MAX = 1000 }; /* longer values are cut */
 
+/* Bytes that need no quotes: printable ASCII but for space, '"', '=' and '\\'. */
+static const bool plain[256] = {
+	['!'] = true,
+	['#' ... '<'] = true,
+	['>' ... '['] = true,
+	[']' ... '~'] = true,
+};
+
 static bool is_plain(struct str text)
 {
-	for (size_t i = 0; i < text.length; i++) {
-		unsigned char c = (unsigned char)text.data[i];
-
-		if (c <= ' ' || c >= 0x7f || c == '"' || c == '=' || c == '\\')
+	for (size_t i = 0; i < text.length; i++)
+		if (!plain[(unsigned char)text.data[i]])
 			return false;
-	}
 	return text.length > 0;
 }
 
@@ -48,10 +53,28 @@ static void append_escaped(struct buffer *line, char byte)
 	buffer_append_byte(line, digits[c & 15]);
 }
 
+static bool are_digits(struct str text)
+{
+	for (size_t i = 0; i < text.length; i++)
+		if (text.data[i] < '0' || text.data[i] > '9')
+			return false;
+	return text.length > 0;
+}
+
 bool log_value_is_number(struct str value)
 {
+	ptrdiff_t point;
 	uint64_t number;
 
+	/* most are none */
+	if (value.length == 0 ||
+	    (value.data[0] > '9' || (value.data[0] < '0' && value.data[0] != '-')))
+		return false;
+	point = str_find(value, '.');
+	if (point >= 0 && !are_digits(str_skip(value, (size_t)point + 1)))
+		return false;
+	if (point >= 0)
+		value.length = (size_t)point;
 	if (value.length > 1 && value.data[0] == '-')
 		value = str_skip(value, 1);
 	return str_to_u64(value, &number) && (value.length == 1 || value.data[0] != '0');
@@ -84,46 +107,50 @@ static void append_number(struct buffer *line, int64_t number)
 	buffer_append_number(line, size);
 }
 
-static void append_field(struct buffer *line, const struct log_field *field)
+/* 1.482 */
+static void append_seconds(struct buffer *line, int64_t microseconds)
 {
-	char id[MAIL_ID_SIZE];
+	uint64_t milliseconds = (uint64_t)(microseconds > 0 ? microseconds : 0) / 1000;
+	char decimals[] = {'.', (char)('0' + milliseconds / 100 % 10),
+			   (char)('0' + milliseconds / 10 % 10), (char)('0' + milliseconds % 10)};
 
-	buffer_append_byte(line, ' ');
-	buffer_append_string(line, field->key);
-	buffer_append_byte(line, '=');
-	switch (field->type) {
-	case LOG_FIELD_STR:
-		log_format_value(line, field->text);
-		break;
-	case LOG_FIELD_NUMBER:
-		append_number(line, field->number);
-		break;
-	case LOG_FIELD_ID:
-		mail_id_format(field->id, id);
-		buffer_append_string(line, id);
-		break;
-	case LOG_FIELD_END:
-		break;
-	}
+	buffer_append_number(line, milliseconds / 1000);
+	buffer_append(line, decimals, sizeof decimals);
 }
 
-static void append_json_field(struct buffer *line, const struct log_field *field)
+static void append_id(struct buffer *line, struct mail_id id)
 {
-	char id[MAIL_ID_SIZE];
+	char text[MAIL_ID_SIZE];
 
-	json_field(line, field->key);
-	switch (field->type) {
-	case LOG_FIELD_STR:
-		json_append_text(line, field->text);
+	mail_id_format(id, text);
+	buffer_append_string(line, text);
+}
+
+static void append_value(struct buffer *line, const struct log_field *field, enum log_format format)
+{
+	switch (field->kind) {
+	case LOG_TEXT:
+	case LOG_SENDER:
+		if (format == LOG_FORMAT_JSON)
+			json_append_text(line, field->text);
+		else
+			log_format_value(line, field->text);
 		break;
-	case LOG_FIELD_NUMBER:
+	case LOG_NUMBER:
 		append_number(line, field->number);
 		break;
-	case LOG_FIELD_ID:
-		mail_id_format(field->id, id);
-		json_append_text(line, str_from(id));
+	case LOG_SECONDS:
+		append_seconds(line, field->number);
 		break;
-	case LOG_FIELD_END:
+	case LOG_ID:
+		if (format == LOG_FORMAT_JSON)
+			buffer_append_byte(line, '"');
+		append_id(line, field->id);
+		if (format == LOG_FORMAT_JSON)
+			buffer_append_byte(line, '"');
+		break;
+	case LOG_NONE:
+	case LOG_END:
 		break;
 	}
 }
@@ -136,8 +163,12 @@ static void append_json_line(struct buffer *lines, const struct log_stamp *stamp
 	json_field_text(lines, "level", str_from(log_event_level(name)));
 	json_field_text(lines, "process", stamp->process);
 	json_field_text(lines, "event", str_from(log_event_name(name)));
-	for (; fields->type != LOG_FIELD_END; fields++)
-		append_json_field(lines, fields);
+	for (; fields->kind != LOG_END; fields++) {
+		if (fields->kind == LOG_NONE)
+			continue;
+		json_field(lines, log_field_rows[fields->key].name.data);
+		append_value(lines, fields, LOG_FORMAT_JSON);
+	}
 	buffer_append_string(lines, "}\n");
 }
 
@@ -152,8 +183,12 @@ static void append_logfmt_line(struct buffer *lines, const struct log_stamp *sta
 	buffer_append_str(lines, stamp->process);
 	buffer_append_string(lines, " event=");
 	buffer_append_string(lines, log_event_name(name));
-	for (; fields->type != LOG_FIELD_END; fields++)
-		append_field(lines, fields);
+	for (; fields->kind != LOG_END; fields++) {
+		if (fields->kind == LOG_NONE)
+			continue;
+		buffer_append_str(lines, log_field_rows[fields->key].start);
+		append_value(lines, fields, LOG_FORMAT_LOGFMT);
+	}
 	buffer_append_byte(lines, '\n');
 }
 

@@ -16,6 +16,24 @@ bool log_line_parse_json(struct arena *arena, struct str text, struct log_line *
  * lost, when there is no room. */
 void log_append(enum log_level level, struct str line);
 
+/* row.c */
+struct log_field_row {
+	struct str name;
+	struct str start; /* " NAME=" */
+	const char *meaning;
+	enum log_field_kind kind;
+};
+
+struct log_event_row {
+	const char *name; /* upper case */
+	const char *meaning;
+	enum log_level level;
+	const unsigned char *always, *sometimes; /* log_event_fields() */
+};
+
+extern const struct log_field_row log_field_rows[LOG_KEY_COUNT];
+extern const struct log_event_row log_event_rows[EVENT_COUNT];
+
 /* name.c */
 enum log_level log_event_severity(enum log_name name);
 
@@ -30,7 +48,8 @@ void log_format_line(struct buffer *lines, enum log_format format, const struct 
 		     enum log_name name, const struct log_field *fields);
 /* A value of logfmt, quoted if necessary. */
 void log_format_value(struct buffer *line, struct str text);
-/* Whether an unquoted VALUE is a number: a 64-bit integer without leading zeros. */
+/* Whether an unquoted VALUE is a number: a 64-bit integer without leading zeros, perhaps with
+ * decimals. */
 bool log_value_is_number(struct str value);
 
 /* rate.c: whether one more line of NAME may be written now; otherwise it is counted as withheld. */

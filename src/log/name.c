@@ -1,28 +1,18 @@
 // SPDX-License-Identifier: ISC
-/* The names of events and levels, and what they mean. */
+/* The names of events, fields and levels, and what they mean. */
 #include "base/panic.h"
 #include "log/internal.h"
 #include <string.h>
 
 enum { NAME_SIZE = 32 };
 
-static const struct {
-	const char *name; /* upper case */
-	const char *meaning;
-	enum log_level level;
-} events[EVENT_COUNT] = {
-#define EVENT(name, level, meaning) {#name, meaning, LOG_##level##_LEVEL},
-#include "log/events.def"
-#undef EVENT
-};
-
 static const char *const levels[] = {"debug", "info", "warning", "error"};
 
-struct log_field log_error(int negative_errno)
+const char *log_error_text(int negative_errno)
 {
 	const char *text = strerrordesc_np(-negative_errno);
 
-	return log_string("error", text != NULL ? text : "unknown error");
+	return text != NULL ? text : "unknown error";
 }
 
 const char *log_event_name(enum log_name name)
@@ -30,9 +20,10 @@ const char *log_event_name(enum log_name name)
 	static char names[EVENT_COUNT][NAME_SIZE]; /* lower case; made when first asked for */
 
 	if (names[name][0] == '\0') {
-		size_t length = strlen(events[name].name);
+		size_t length = strlen(log_event_rows[name].name);
 
-		memcpy(names[name], events[name].name, length < NAME_SIZE ? length : NAME_SIZE - 1);
+		memcpy(names[name], log_event_rows[name].name,
+		       length < NAME_SIZE ? length : NAME_SIZE - 1);
 		str_lower(names[name], NAME_SIZE);
 	}
 	return names[name];
@@ -40,17 +31,37 @@ const char *log_event_name(enum log_name name)
 
 const char *log_event_meaning(enum log_name name)
 {
-	return events[name].meaning;
+	return log_event_rows[name].meaning;
+}
+
+const unsigned char *log_event_fields(enum log_name name, bool is_always)
+{
+	return is_always ? log_event_rows[name].always : log_event_rows[name].sometimes;
+}
+
+const char *log_key_name(enum log_key key)
+{
+	return log_field_rows[key].name.data;
+}
+
+const char *log_key_meaning(enum log_key key)
+{
+	return log_field_rows[key].meaning;
+}
+
+enum log_field_kind log_key_kind(enum log_key key)
+{
+	return log_field_rows[key].kind;
 }
 
 enum log_level log_event_severity(enum log_name name)
 {
-	return events[name].level;
+	return log_event_rows[name].level;
 }
 
 const char *log_event_level(enum log_name name)
 {
-	return levels[events[name].level];
+	return levels[log_event_rows[name].level];
 }
 
 bool log_level_parse(struct str name, enum log_level *level_out)

@@ -115,7 +115,7 @@ static void note_due(struct manager *manager, const struct message *message, int
 		return;
 	error = queue_update_set_due(manager->store, message->id.number, due_us);
 	if (error < 0)
-		log_event(EVENT_QUEUE_ERROR, log_id(message->id), log_string("operation", "due"),
+		log_event(EVENT_QUEUE_ERROR, log_id(message->id), log_string(operation, "due"),
 			  log_error(error));
 }
 

@@ -32,7 +32,7 @@ static enum message_state remove_all(struct manager *manager, struct message *me
 enum message_state decide_again(struct manager *manager, struct message *message,
 				const char *operation, int error)
 {
-	log_event(EVENT_QUEUE_ERROR, log_id(message->id), log_string("operation", operation),
+	log_event(EVENT_QUEUE_ERROR, log_id(message->id), log_string(operation, operation),
 		  log_error(error));
 	if (message_has_news(message)) {
 		recorder_soon(manager->recorder, &message->recording, recorder_delay_us());
@@ -67,7 +67,7 @@ enum message_state decide_record(struct manager *manager, struct message *messag
 
 	recorder_cancel(manager->recorder, &message->recording);
 	if (error < 0) {
-		log_event(EVENT_QUEUE_ERROR, log_id(message->id), log_string("operation", "record"),
+		log_event(EVENT_QUEUE_ERROR, log_id(message->id), log_string(operation, "record"),
 			  log_error(error));
 		return decide_record_failed(manager, message);
 	}
@@ -154,8 +154,8 @@ static void give_up(struct message *message)
 		outcome_give_up(delivery, message->facts.order == MESSAGE_ORDER_BOUNCE,
 				os_clock_wall_us());
 		message->news[i] |= RECORDER_OUTCOME;
-		log_event(EVENT_OPERATOR, log_id(message->id), log_str("to", delivery->address),
-			  log_str("text", delivery->text));
+		log_event(EVENT_OPERATOR, log_id(message->id), log_str(to, delivery->address),
+			  log_str(text, delivery->text));
 	}
 	message->facts.order = MESSAGE_ORDER_NONE;
 }
@@ -185,7 +185,7 @@ static void accept_data(struct manager *manager, struct message *message)
 	message->facts.order = MESSAGE_ORDER_NONE;
 	if (error < 0)
 		log_event(EVENT_QUEUE_ERROR, log_id(message->id),
-			  log_string("operation", "read data"), log_error(error));
+			  log_string(operation, "read data"), log_error(error));
 }
 
 static void carry_out_order(struct manager *manager, struct message *message)

@@ -300,8 +300,8 @@ void deliver_make_due(struct manager *manager, struct message *message, int64_t 
 static void hurry(struct message *message, struct queue_delivery *delivery, int64_t now_us)
 {
 	outcome_defer(delivery, now_us, now_us, "", "released by the operator");
-	log_event(EVENT_HURRIED, log_id(message->id), log_number("delivery", delivery->number),
-		  log_str("to", delivery->address));
+	log_event(EVENT_HURRIED, log_id(message->id), log_number(delivery, delivery->number),
+		  log_str(to, delivery->address));
 }
 
 /* The message is not to be delivered yet: what has not been tried waits. */

@@ -233,9 +233,9 @@ static void hold_damaged(struct manager *manager, struct job *job)
 	const struct mail_envelope *envelope = message->control->envelope;
 	const struct outcome_terms terms = dispatch_terms(manager, job);
 
-	log_event(EVENT_DATA_DAMAGED, log_id(message->id), log_str("from", envelope->sender),
-		  log_number("recipients", (int64_t)envelope->recipient_count),
-		  log_number("size", (int64_t)envelope->size));
+	log_event(EVENT_DATA_DAMAGED, log_id(message->id), log_from(envelope->sender),
+		  log_number(recipients, (int64_t)envelope->recipient_count),
+		  log_number(size, (int64_t)envelope->size));
 	for (uint32_t i = 0; i < job->delivery_count; i++) {
 		uint32_t index = job->deliveries[i].index;
 
@@ -266,7 +266,7 @@ static void start(struct manager *manager, struct job *job, struct helper *helpe
 	}
 	if (error < 0) {
 		log_event(EVENT_QUEUE_ERROR, log_id(message->id),
-			  log_string("operation", "open data"), log_error(error));
+			  log_string(operation, "open data"), log_error(error));
 		dispatch_on_ended(manager, job);
 		return;
 	}
@@ -300,8 +300,9 @@ static void look_at_load(struct manager *manager)
 	bool is_loaded = limit > 0 && load >= limit * 100;
 
 	if (is_loaded != manager->is_loaded)
-		log_event(is_loaded ? EVENT_LOAD_HOLDS : EVENT_LOAD_RELEASES,
-			  log_number("load", load / 100), log_number("load_queue", limit));
+		log_event_like(log_write, is_loaded ? EVENT_LOAD_HOLDS : EVENT_LOAD_RELEASES,
+			       EVENT_LOAD_HOLDS, log_number(load, load / 100),
+			       log_number(load_queue, limit));
 	manager->is_loaded = is_loaded;
 }
 

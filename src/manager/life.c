@@ -119,7 +119,7 @@ static enum message_state take_record_failure(struct manager *manager, struct me
 {
 	const int *error = detail;
 
-	log_event(EVENT_QUEUE_ERROR, log_id(message->id), log_string("operation", "record"),
+	log_event(EVENT_QUEUE_ERROR, log_id(message->id), log_string(operation, "record"),
 		  log_error(*error));
 	return decide_record_failed(manager, message);
 }

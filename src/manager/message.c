@@ -83,30 +83,30 @@ static int load(struct manager *manager, struct message *message, struct str tex
 					  message->id.number, &message->control, &line);
 	if (error == 0 && message->control->damaged > 0)
 		log_event(EVENT_RECORDS_DAMAGED, log_id(message->control->envelope->id),
-			  log_str("from", message->control->envelope->sender),
-			  log_number("recipients",
+			  log_from(message->control->envelope->sender),
+			  log_number(recipients,
 				     (int64_t)message->control->envelope->recipient_count),
-			  log_number("records", message->control->damaged));
+			  log_number(records, message->control->damaged));
 	if (message_is_damage(error))
-		log_event(EVENT_MESSAGE_DAMAGED, log_number("number", (int64_t)message->id.number),
-			  log_number("line", line), log_error(error));
+		log_event(EVENT_MESSAGE_DAMAGED, log_number(number, (int64_t)message->id.number),
+			  log_number(line, line), log_error(error));
 	else if (error == -EPROTO)
-		log_event(EVENT_QUEUE_ERROR, log_number("number", (int64_t)message->id.number),
-			  log_string("operation", "read message"),
-			  log_string("error", "its control file is not of format 1 or 2: a later "
-					      "version of Stagepost has written it"));
+		log_event(EVENT_QUEUE_ERROR, log_number(number, (int64_t)message->id.number),
+			  log_string(operation, "read message"),
+			  log_string(error, "its control file is not of format 1 or 2: a later "
+					    "version of Stagepost has written it"));
 	else if (error < 0 && error != -ENOENT)
-		log_event(EVENT_QUEUE_ERROR, log_number("number", (int64_t)message->id.number),
-			  log_string("operation", "read message"), log_error(error));
+		log_event(EVENT_QUEUE_ERROR, log_number(number, (int64_t)message->id.number),
+			  log_string(operation, "read message"), log_error(error));
 	return error;
 }
 
 static void log_found(const struct mail_envelope *envelope)
 {
-	log_event(EVENT_MESSAGE_FOUND, log_id(envelope->id),
-		  log_str("received", envelope->received), log_str("from", envelope->sender),
-		  log_number("recipients", (int64_t)envelope->recipient_count),
-		  log_number("size", (int64_t)envelope->size));
+	log_event(EVENT_MESSAGE_FOUND, log_id(envelope->id), log_str(received, envelope->received),
+		  log_from(envelope->sender),
+		  log_number(recipients, (int64_t)envelope->recipient_count),
+		  log_number(size, (int64_t)envelope->size));
 }
 
 static void take_deliveries(struct manager *manager, struct message *message,

@@ -15,53 +15,54 @@ bool outcome_is_open(const struct queue_delivery *delivery)
 	return delivery->outcome == QUEUE_PENDING || delivery->outcome == QUEUE_WAIT;
 }
 
-/* Optional fields: one slot for each, and the end. */
-enum { EXTRAS = 7 };
+static enum log_name event_of(const struct queue_delivery *delivery)
+{
+	if (outcome_is_redirected(delivery))
+		return EVENT_POSTMASTER_MISSING;
+	return delivery->outcome == QUEUE_DONE   ? EVENT_DELIVERED
+	       : delivery->outcome == QUEUE_WAIT ? EVENT_DEFERRED
+						 : EVENT_FAILED;
+}
 
-/* server=HOST:PORT: the server that the directory named. original=ADDRESS: the recipient as the
- * sender wrote it. tls=VERSION and what belongs to it: what protected the connection.
- * source=NAME[ADDRESS]: where it came from, if a section source says so. */
-static void add_extras(const struct mail_envelope *envelope, const struct queue_delivery *delivery,
-		       const struct ipc_job_report *report, struct log_field extras[EXTRAS + 1])
+static struct str place_of(const struct queue_delivery *delivery)
+{
+	return delivery->route == QUEUE_ROUTE_LOCAL    ? delivery->service
+	       : delivery->route == QUEUE_ROUTE_REMOTE ? STR("remote")
+						       : STR("none");
+}
+
+/* The recipient as the sender wrote it, if that is another one. */
+static struct str original_of(const struct mail_envelope *envelope,
+			      const struct queue_delivery *delivery)
 {
 	const struct mail_recipient *recipient = mail_envelope_find(envelope, delivery->recipient);
 
-	if (delivery->server.length > 0)
-		*extras++ = log_str("server", delivery->server);
-	if (recipient != NULL && !str_equal(recipient->address, delivery->address))
-		*extras++ = log_str("original", recipient->address);
-	if (report != NULL && report->tls.version.length > 0) {
-		*extras++ = log_str("tls", report->tls.version);
-		*extras++ = log_str("cipher", report->tls.cipher);
-		*extras++ = log_str("policy", report->tls.policy);
-		*extras++ = log_str("verified", report->tls.verified);
-	}
-	if (report != NULL && report->source.length > 0)
-		*extras++ = log_str("source", report->source);
-	extras->type = LOG_FIELD_END;
+	return recipient != NULL && !str_equal(recipient->address, delivery->address)
+		       ? recipient->address
+		       : STR("");
 }
 
 void outcome_log(const struct mail_envelope *envelope, const struct queue_delivery *delivery,
 		 const struct ipc_job_report *report)
 {
-	enum log_name event = outcome_is_redirected(delivery)   ? EVENT_POSTMASTER_MISSING
-			      : delivery->outcome == QUEUE_DONE ? EVENT_DELIVERED
-			      : delivery->outcome == QUEUE_WAIT ? EVENT_DEFERRED
-								: EVENT_FAILED;
-	struct str place = delivery->route == QUEUE_ROUTE_LOCAL    ? delivery->service
-			   : delivery->route == QUEUE_ROUTE_REMOTE ? STR("remote")
-								   : STR("none");
-	char until[TIMESTAMP_SIZE] = "-";
-	struct log_field extras[EXTRAS + 1] = {{LOG_FIELD_END}};
+	static const struct ipc_job_report nothing;
+	char until[TIMESTAMP_SIZE] = "";
 
-	add_extras(envelope, delivery, report, extras);
+	if (report == NULL)
+		report = &nothing;
 	if (delivery->outcome == QUEUE_WAIT)
 		timestamp_format_seconds(delivery->until_us, until);
-	log_event(event, log_id(envelope->id), log_number("delivery", delivery->number),
-		  log_str("to", delivery->address), log_str("by", place),
-		  log_str("status", delivery->status), log_str("text", delivery->text),
-		  log_string("until", until), extras[0], extras[1], extras[2], extras[3], extras[4],
-		  extras[5], extras[6]);
+	log_event_like(log_write, event_of(delivery), EVENT_DEFERRED, log_id(envelope->id),
+		       log_number(delivery, delivery->number), log_from(envelope->sender),
+		       log_str(to, delivery->address),
+		       log_str(original, original_of(envelope, delivery)),
+		       log_str(by, place_of(delivery)), log_str(server, delivery->server),
+		       log_number(size, (int64_t)envelope->size),
+		       log_seconds(delay, delivery->changed_us - envelope->id.born_us),
+		       log_str(status, delivery->status), log_str(text, delivery->text),
+		       log_string(until, until), log_str(tls, report->tls.version),
+		       log_str(cipher, report->tls.cipher), log_str(policy, report->tls.policy),
+		       log_str(verified, report->tls.verified), log_str(source, report->source));
 }
 
 /* It has failed with VERDICT. */
@@ -244,8 +245,8 @@ void outcome_postpone(struct arena *arena, struct mail_id message, struct queue_
 	buffer_append_format(&text, "held until %s, as its sender has asked", until);
 	outcome_defer(delivery, now_us, release_us, "", "");
 	delivery->text = arena_copy_str(arena, buffer_view(&text));
-	log_event(EVENT_POSTPONED, log_id(message), log_number("delivery", delivery->number),
-		  log_str("to", delivery->address), log_string("until", until));
+	log_event(EVENT_POSTPONED, log_id(message), log_number(delivery, delivery->number),
+		  log_str(to, delivery->address), log_string(until, until));
 }
 
 /* Times of attempts are in microseconds: after one, it waits until exactly then by chance only. */

@@ -39,8 +39,8 @@ static int open_binder(const struct config *config, const struct auth_binder **b
 	int error = store_ldap_binder_new(&settings, &ldap, &why);
 
 	if (error < 0) {
-		log_event(EVENT_AUTH_ERROR, log_string("setting", "directory"),
-			  log_str("text", buffer_view(&why)));
+		log_event(EVENT_AUTH_ERROR, log_string(setting, "directory"),
+			  log_str(text, buffer_view(&why)));
 		return error;
 	}
 	*binder_out = &binder;

@@ -54,7 +54,7 @@ static int start(struct child *child)
 	int error = decode_server_new(child->loop, own_socket(child), &child->tokens, &server);
 
 	if (error < 0) {
-		log_event(EVENT_PROCESS_ERROR, log_string("operation", "thread"), log_error(error));
+		log_event(EVENT_PROCESS_ERROR, log_string(operation, "thread"), log_error(error));
 		return error;
 	}
 	child->state = server;

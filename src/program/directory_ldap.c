@@ -23,8 +23,8 @@ static int open_files(struct child *child)
 	int error = store_ldap_new(child->loop, &settings, &made, &why);
 
 	if (error < 0)
-		log_event(EVENT_DIRECTORY_ERROR, log_string("operation", "open"),
-			  log_str("reason", buffer_view(&why)), log_error(error));
+		log_event(EVENT_DIRECTORY_ERROR, log_string(operation, "open"),
+			  log_str(reason, buffer_view(&why)), log_error(error));
 	return error;
 }
 

@@ -23,8 +23,7 @@ static int open_resolver(struct child *child)
 
 	child->state = &program_state;
 	if (error < 0)
-		log_event(EVENT_PROCESS_ERROR, log_string("operation", "resolver"),
-			  log_error(error));
+		log_event(EVENT_PROCESS_ERROR, log_string(operation, "resolver"), log_error(error));
 	return error;
 }
 

@@ -28,7 +28,7 @@ static struct policy_program program_state;
 
 static int fail(const char *operation, int error)
 {
-	log_event(EVENT_PROCESS_ERROR, log_string("operation", operation), log_error(error));
+	log_event(EVENT_PROCESS_ERROR, log_string(operation, operation), log_error(error));
 	return error;
 }
 

@@ -32,8 +32,8 @@ static void refuse_store(struct child *child, int error, struct str reason)
 {
 	struct buffer text = {0};
 
-	log_event(EVENT_PROCESS_ERROR, log_string("queue", child->config->queue),
-		  log_str("reason", reason), log_error(error));
+	log_event(EVENT_PROCESS_ERROR, log_string(queue, child->config->queue),
+		  log_str(reason, reason), log_error(error));
 	if (error != -ENOTSUP && error != -EPROTO && error != -EROFS && error != -EACCES)
 		return;
 	buffer_append_format(&text, "queue %s: ", child->config->queue);
@@ -56,8 +56,8 @@ static int open_store(struct queue_program *program, const struct config *config
 	if (error < 0)
 		refuse_store(program->child, error, buffer_view(&reason));
 	else if (reason.length > 0)
-		log_event(EVENT_QUEUE_UNSAFE, log_string("queue", config->queue),
-			  log_str("reason", buffer_view(&reason)));
+		log_event(EVENT_QUEUE_UNSAFE, log_string(queue, config->queue),
+			  log_str(reason, buffer_view(&reason)));
 	buffer_clear(&reason);
 	return error;
 }
@@ -70,7 +70,7 @@ static int refuse_half_repaired(struct queue_store *store)
 	if (result <= 0)
 		return result;
 	log_event(EVENT_PROCESS_ERROR,
-		  log_string("reason", "\"stagepost queue repair\" was interrupted: run it again"));
+		  log_string(reason, "\"stagepost queue repair\" was interrupted: run it again"));
 	return -EBUSY;
 }
 
@@ -144,8 +144,8 @@ static int start(struct child *child)
 				 child_socket(child, "queue"), config->queue_reserve, &peers);
 	if (config->submit_group[0] != '\0')
 		queue_server_serve_users(program->server, child_socket(child, "submit"));
-	log_event(EVENT_QUEUE_OPENED, log_string("queue", config->queue),
-		  log_string("sync", queue_sync_name(queue_store_sync(program->store))));
+	log_event(EVENT_QUEUE_OPENED, log_string(queue, config->queue),
+		  log_string(sync, queue_sync_name(queue_store_sync(program->store))));
 	child_ready(child);
 	return 0;
 }
@@ -163,7 +163,7 @@ static void reload(struct child *child, const struct config *old)
 		int error = queue_store_add_service(program->store, name);
 
 		if (error < 0)
-			log_event(EVENT_QUEUE_ERROR, log_string("service", name), log_error(error));
+			log_event(EVENT_QUEUE_ERROR, log_string(service, name), log_error(error));
 	}
 }
 

@@ -33,7 +33,7 @@ static int open_store(struct send_program *program)
 		error = queue_store_add_service(program->store, config->transports[i].name);
 	/* on a full disk the directories of the cleaner can wait */
 	if (error == 0 && queue_store_make_aside(program->store) < 0)
-		log_event(EVENT_QUEUE_ERROR, log_string("operation", "make directories"));
+		log_event(EVENT_QUEUE_ERROR, log_string(operation, "make directories"));
 	return error;
 }
 
@@ -58,7 +58,7 @@ static int open_queue(struct child *child)
 	if (error == -ENOENT || error == -EPROTO)
 		return -EAGAIN;
 	if (error < 0 && error != -EAGAIN && error != -EBUSY)
-		log_event(EVENT_PROCESS_ERROR, log_string("queue", child->config->queue),
+		log_event(EVENT_PROCESS_ERROR, log_string(queue, child->config->queue),
 			  log_error(error));
 	return error;
 }

@@ -286,7 +286,7 @@ static void load(void *context, struct str name, struct str file)
 	}
 	day = tlsrpt_day_parse(file);
 	if (day == NULL) {
-		log_event(EVENT_TLS_REPORT_DAMAGED, log_str("file", name));
+		log_event(EVENT_TLS_REPORT_DAMAGED, log_str(file, name));
 		shelf_remove(ledger->shelf, name);
 		return;
 	}
@@ -304,7 +304,7 @@ static void open_shelf(struct reports_ledger *ledger, const char *path)
 	if (error == 0)
 		error = shelf_each(ledger->shelf, TLSRPT_DAY_FILE_MAX, load, ledger);
 	if (error < 0)
-		log_event(EVENT_SHELF_ERROR, log_string("directory", path), log_error(error));
+		log_event(EVENT_SHELF_ERROR, log_string(directory, path), log_error(error));
 }
 
 struct reports_ledger *reports_ledger_new(const struct reports_ways *ways, const char *path)

@@ -64,11 +64,11 @@ static void settle(struct reports_post *post, const char *reason)
 
 	post->was_sent |= reason == NULL;
 	if (reason == NULL)
-		log_event(EVENT_TLS_REPORT_SENT, log_string("domain", post->domain),
-			  log_string("to", to), log_string("report", post->id));
+		log_event(EVENT_TLS_REPORT_SENT, log_string(domain, post->domain),
+			  log_string(to, to), log_string(report, post->id));
 	else
-		log_event(EVENT_TLS_REPORT_FAILED, log_string("domain", post->domain),
-			  log_string("to", to), log_string("reason", reason));
+		log_event(EVENT_TLS_REPORT_FAILED, log_string(domain, post->domain),
+			  log_string(to, to), log_string(reason, reason));
 	go_on(post);
 }
 

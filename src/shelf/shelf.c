@@ -92,8 +92,8 @@ static void log_result(struct shelf *shelf, const struct change *change)
 	    (shelf->logged_us != 0 && now_us - shelf->logged_us < LOG_EVERY_US))
 		return;
 	shelf->logged_us = now_us;
-	log_event(EVENT_SHELF_ERROR, log_string("directory", shelf->path),
-		  log_string("file", change->name), log_error(change->result));
+	log_event(EVENT_SHELF_ERROR, log_string(directory, shelf->path),
+		  log_string(file, change->name), log_error(change->result));
 }
 
 static void change_free(struct change *change)

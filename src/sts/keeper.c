@@ -91,10 +91,10 @@ static void take_policy(struct sts_entry *entry, const struct sts_lookup_result 
 		.fetched_us = os_clock_wall_us(), .text = result->text, .policy = result->policy};
 
 	snprintf(stored.id, sizeof stored.id, "%s", result->id);
-	log_event(EVENT_POLICY_FETCHED, log_string("domain", entry->domain),
-		  log_string("mode", sts_mode_name(result->policy.mode)),
-		  log_string("policy", result->id),
-		  log_number("seconds", result->policy.max_age_us / SECOND_US));
+	log_event(EVENT_POLICY_FETCHED, log_string(domain, entry->domain),
+		  log_string(mode, sts_mode_name(result->policy.mode)),
+		  log_string(policy, result->id),
+		  log_number(seconds, result->policy.max_age_us / SECOND_US));
 	save(entry, &stored);
 	keep(entry, &stored);
 }
@@ -103,8 +103,8 @@ static void take_failure(struct sts_entry *entry, const struct sts_lookup_result
 {
 	int64_t pause_us = FAILED_LEAST_US << (entry->failures < 8 ? entry->failures : 8);
 
-	log_event_rated(EVENT_POLICY_FAILED, log_string("domain", entry->domain),
-			log_string("policy", result->id), log_string("reason", result->reason));
+	log_event_rated(EVENT_POLICY_FAILED, log_string(domain, entry->domain),
+			log_string(policy, result->id), log_string(reason, result->reason));
 	entry->failures++;
 	entry->problem = result->problem;
 	entry->wait_us =
@@ -303,7 +303,7 @@ static void load(void *context, struct str name, struct str file)
 		keep(entry, &stored);
 		return;
 	}
-	log_event(EVENT_POLICY_DAMAGED, log_str("domain", name), log_string("reason", problem));
+	log_event(EVENT_POLICY_DAMAGED, log_str(domain, name), log_string(reason, problem));
 	shelf_remove(keeper->shelf, name);
 	look_up(entry, STS_RANK_REMOTE);
 }
@@ -315,7 +315,7 @@ static void open_shelf(struct sts_keeper *keeper, struct os_loop *loop, const ch
 	if (error == 0)
 		error = shelf_each(keeper->shelf, STS_STORE_SIZE_MAX, load, keeper);
 	if (error < 0)
-		log_event(EVENT_SHELF_ERROR, log_string("directory", path), log_error(error));
+		log_event(EVENT_SHELF_ERROR, log_string(directory, path), log_error(error));
 }
 
 struct sts_keeper *sts_keeper_new(struct os_loop *loop, struct dns_resolver *resolver,

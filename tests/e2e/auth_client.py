@@ -132,7 +132,8 @@ class Client:
         packed = b"\0" * 10 + b"\xff\xff" + ip.packed if ip.version == 4 else ip.packed
         self.send(BEGIN, self.tag,
                   text(packed) + struct.pack("<I", secured) + text(exporter) + text(end_point) +
-                  text(certificate) + text(name) + text(protocol) + text(mechanism) +
+                  text(certificate) + text(name) + text(protocol) + struct.pack("<I", 40000) + text("1:1") +
+                  text(mechanism) +
                   struct.pack("<I", initial is not None) + text(initial or b""))
         return self.tag
 

@@ -19,6 +19,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import checksums  # noqa: E402
+import log_rows  # noqa: E402
 from common.net import (PATIENCE, POLL, SLOWNESS, ThreadServer, free_port,  # noqa: E402,F401
                         listening, pause_since, wait_until)
 
@@ -126,7 +127,7 @@ class Log:
     def __init__(self, path):
         self.path = path
         self.events = []
-        self.strange = []  # lines that are no events: a sanitizer's, a panic's
+        self.strange = []  # lines that are no events, a sanitizer's or a panic's; or not as their event should be
         self._position = 0
         self._rest = b""
         self._lock = threading.Lock()
@@ -143,8 +144,9 @@ class Log:
                 fields = parse_logfmt(line.decode("ascii", "replace"))
                 if fields:
                     self.events.append(fields)
-                if not fields or fields["event"] == "process_said":
-                    self.strange.append(line.decode("ascii", "replace"))
+                fault = log_rows.fault_of(fields) if fields else ""
+                if fault is not None or fields["event"] == "process_said":
+                    self.strange.append(line.decode("ascii", "replace") + (f"  ({fault})" if fault else ""))
             return self.events
 
     def mark(self):
@@ -153,7 +155,7 @@ class Log:
 
     def find(self, name, since=0, **fields):
         return [e for e in self.read()[since:]
-                if e["event"] == name and all(e.get(k) == str(v) for k, v in fields.items())]
+                if e["event"] == name and all(e.get(k, "") == str(v) for k, v in fields.items())]
 
     def wait(self, name, since=0, count=1, timeout=PATIENCE, **fields):
         """The first (or COUNT first) events of that NAME and those FIELDS."""

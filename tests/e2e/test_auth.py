@@ -77,7 +77,7 @@ def test_passwords_are_checked(mx, client):
         assert event["reason"] == reason and event["client"] == address, event
     mark = mx.log.mark()
     assert client.plain('a "b\n c', "x", address=elsewhere()).refusal == FAILED
-    assert mx.log.wait("auth_failed", since=mark)["user"] == ""  # what is not a name is not logged
+    assert "user" not in mx.log.wait("auth_failed", since=mark)  # what is not a name is not logged
 
 
 def test_scram_with_every_binding(mx, client):
@@ -243,7 +243,7 @@ def test_who_asks_for_keys_and_leaves_has_failed(mx, client):
     client.send(FORGIVE, tag)
     tag, answer = client.ask("LOGIN", address="198.51.100.9")
     client.send(LEAVE, tag)  # nothing was learnt
-    assert mx.log.wait("auth_cancelled", since=mark, mechanism="LOGIN")["user"] == ""
+    assert "user" not in mx.log.wait("auth_cancelled", since=mark, mechanism="LOGIN")
     assert client.plain("ann", PASSWORD, address="198.51.100.9").outcome == ACCEPTED
     assert not mx.log.find("auth_failed", since=mark)
 

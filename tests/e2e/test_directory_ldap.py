@@ -157,7 +157,7 @@ def test_reload(mx):
     made.write_configuration()
     mark = made.log.mark()
     made.reload()
-    made.log.wait("ldap_followed", mark, load="full")
+    made.log.wait("ldap_followed", mark, loaded="full")
     assert made.log.find("ldap_entry_bad", mark, dn=f"uid=ann,{PEOPLE}")
     wait_until(lambda: answer(made, "ann@example.org") == 550, "ann has no address")
 

@@ -108,7 +108,7 @@ def test_a_refusal_is_logged_and_said(logged):
     assert ended.returncode == 64 and ended.stderr == b"sendmail: the message has no recipients\n"
     event = parse_logfmt(wait_until(lambda: collector.messages, "it is logged")[0][2].decode())
     assert event["event"] == "message_refused" and event["user"] == "nobody"
-    assert event["text"] == "the message has no recipients" and event["status"] == "64"
+    assert event["text"] == "the message has no recipients" and event["exit_status"] == "64"
 
 
 @needs_root

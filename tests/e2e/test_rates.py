@@ -47,6 +47,7 @@ def test_connections_of_an_address(node):
         assert struct.unpack_from("I", info, SEGMENTS_IN) == (2,)
     Client(mx, source="127.0.0.10").close()
     found = mx.log.wait("rate_exceeded")
+    assert (found["counts"], found["limit"]) == ("connections", "5")
     assert found["rate"] == "r" and found["client"] == "127.0.0.9" and found["answer"] == "close"
     assert 0 < int(found["wait"]) <= 2 * 3600
 

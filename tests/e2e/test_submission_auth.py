@@ -480,22 +480,29 @@ def test_an_author_as_programs_write_it(site, field, left):
     assert f"\nFrom: {left}\n".encode() in stored, stored
 
 
-@pytest.mark.parametrize("field, said", [
-    (f"From: {BOB} <{ANN}>", f"5.7.1 Field From: You may not send as {BOB}"),
-    (f"From: {ANN} <{BOB}>", f"5.7.1 Field From: You may not send as {BOB}"),
+@pytest.mark.parametrize("field, said, address", [
+    (f"From: {BOB} <{ANN}>", f"5.7.1 Field From: You may not send as {BOB}", BOB),
+    (f"From: {ANN} <{BOB}>", f"5.7.1 Field From: You may not send as {BOB}", BOB),
     (f"From: {ANN}\r\nSender: Bob ({BOB}) [x] <{ANN}>",
-     f"5.7.1 Field Sender: You may not send as {BOB}"),
-    (f"From: {ANN}, Bob Lee", "5.6.0 The field From has something that is not an address: Bob Lee")])
-def test_a_refusal_says_which_address_it_is(site, field, said):
+     f"5.7.1 Field Sender: You may not send as {BOB}", BOB),
+    (f"From: {ANN}, {BOB}", f"5.7.1 Field From: You may not send as {BOB}", BOB),
+    (f"From: {ANN}, Bob Lee", "5.6.0 The field From has something that is not an address: Bob Lee", "Bob Lee")])
+def test_a_refusal_says_which_address_it_is(site, field, said, address):
     with site.login() as client:
         assert client.docmd(f"MAIL FROM:<{ANN}>")[0] == 250
         assert client.docmd(f"RCPT TO:<{BOB}>")[0] == 250
         assert client.data(f"{field}\r\n\r\nbody\r\n") == (550, said.encode())
         line = site.mx.log.wait("message_refused", **{"from": ANN})
         assert (line["user"], line["status"] + " " + line["text"]) == ("ann", said)
+        assert (line["field"], line["address"]) == (field.splitlines()[-1].partition(":")[0], address)
         code, reply = client.docmd(f"MAIL FROM:<{BOB}>")
         assert (code, reply.decode()) == (550, f"5.7.1 You may not send as {BOB}")
-        assert site.mx.log.wait("command_refused", code="550")["user"] == "ann"
+        refused = site.mx.log.wait("command_refused", code="550")
+        assert refused["user"] == "ann"
+        # each line about a session has its mark, also those of "auth"; and where the client is
+        for other in (refused, site.mx.log.find("auth_accepted")[-1]):
+            assert (other["session"], other["client_port"]) == (line["session"], line["client_port"])
+        assert int(line["client_port"]) == client.sock.getsockname()[1]
 
 
 @pytest.mark.parametrize("rule, envelope, author", [("envelope", 550, 250), ("off", 250, 250)])

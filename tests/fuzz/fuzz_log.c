@@ -84,6 +84,8 @@ static void check_value(const struct log_line *line, const char *key, struct str
 {
 	struct buffer expected = {0};
 
+	if (value.length == 0)
+		return;
 	append_expected(&expected, value, is_json);
 	check_equal(log_line_get(line, key), buffer_view(&expected), key);
 	buffer_clear(&expected);
@@ -101,12 +103,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	buffer_reset(&written);
 	log_configure(is_json ? LOG_FORMAT_JSON : LOG_FORMAT_LOGFMT, LOG_TARGET_STDERR);
-	log_event(EVENT_FAILED, log_id((struct mail_id){457, 1}), log_str("to", to),
-		  log_str("text", text), log_number("size", -1), log_str("by", by));
+	log_event(EVENT_FAILED, log_id((struct mail_id){457, 1}), log_str(to, to),
+		  log_str(text, text), log_number(size, -1),
+		  log_seconds(delay, (int64_t)to.length * 1000), log_str(by, by));
 	log_flush();
 	check_line(buffer_view(&written), is_json);
 	if (!log_line_parse(arena, str_slice(buffer_data(&written), written.length - 1), &line) ||
-	    line.count != 9)
+	    line.count != 7u + (to.length > 0) + (text.length > 0) + (by.length > 0))
 		panic("a line that was written cannot be read:\n" STR_FORMAT,
 		      STR_ARGUMENTS(buffer_view(&written)));
 	check_value(&line, "to", to, is_json);

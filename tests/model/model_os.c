@@ -281,14 +281,20 @@ uid_t os_socket_peer_user(int socket)
 /* --- the log: nobody reads it, but for who looks for a fault (MODEL_LOG=1) --- */
 
 static const char *const names[] = {
-#define EVENT(name, level, meaning) #name,
+#define EVENT(name, ...) #name,
 #include "log/events.def"
 #undef EVENT
 };
 
-struct log_field log_error(int negative_errno)
+static const char *const keys[] = {
+#define FIELD(name, kind, meaning) #name,
+#include "log/fields.def"
+#undef FIELD
+};
+
+const char *log_error_text(int negative_errno)
 {
-	return log_string("error", strerror(-negative_errno));
+	return strerror(-negative_errno);
 }
 
 static unsigned logged[COUNT_OF(names)];
@@ -308,13 +314,13 @@ void log_write(enum log_name name, const struct log_field *fields)
 	if (getenv("MODEL_LOG") == NULL)
 		return;
 	printf("%lld %s", (long long)(model_mono_us / 1000), names[name]);
-	for (; fields->type != LOG_FIELD_END; fields++)
-		if (fields->type == LOG_FIELD_STR)
-			printf(" %s=" STR_FORMAT, fields->key, STR_ARGUMENTS(fields->text));
-		else
-			printf(" %s=%lld", fields->key,
-			       (long long)(fields->type == LOG_FIELD_ID ? (int64_t)fields->id.number
-									: fields->number));
+	for (; fields->kind != LOG_END; fields++)
+		if (fields->kind == LOG_TEXT || fields->kind == LOG_SENDER)
+			printf(" %s=" STR_FORMAT, keys[fields->key], STR_ARGUMENTS(fields->text));
+		else if (fields->kind == LOG_ID)
+			printf(" %s=%lld", keys[fields->key], (long long)fields->id.number);
+		else if (fields->kind != LOG_NONE)
+			printf(" %s=%lld", keys[fields->key], (long long)fields->number);
 	printf("\n");
 }
 

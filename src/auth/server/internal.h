@@ -87,10 +87,12 @@ struct auth_attempt {
 	const struct auth_offered *mechanism;
 	char mechanism_name[AUTH_MECHANISM_SIZE];
 	struct in6_addr address;
+	uint32_t port;
 	struct in6_addr client; /* auth/server/failures.h */
 	struct buffer texts;    /* of the peer, which SASL views */
 	struct sasl_peer peer;
 	struct str protocol;
+	struct str session;
 	struct sasl *sasl; /* NULL: Dovecot's */
 	struct dovecot_request dovecot;
 	struct buffer dovecot_user; /* accepted, while the last message is under way */

@@ -41,7 +41,7 @@ static void on_answer(void *context, const struct directory_answer_text *answer)
 	}
 	if (keys->is_known && keys->is_lacking && !was_lacking && is_wanted(server))
 		log_event(EVENT_AUTH_WITHHELD,
-			  log_string("method", methods[keys - server->user_keys].name));
+			  log_string(method, methods[keys - server->user_keys].name));
 	if (is_news)
 		server->keys_changed(server);
 	if (keys->is_due && answer->error == DIRECTORY_ERROR_NONE)

@@ -97,9 +97,9 @@ static int read_file(const char *path, size_t most, struct buffer *out)
 static void log_bad_file(const char *path, struct str why, int error)
 {
 	if (why.length > 0)
-		log_event(EVENT_AUTH_ERROR, log_string("file", path), log_str("text", why));
+		log_event(EVENT_AUTH_ERROR, log_string(file, path), log_str(text, why));
 	else
-		log_event(EVENT_AUTH_ERROR, log_string("file", path), log_error(error));
+		log_event(EVENT_AUTH_ERROR, log_string(file, path), log_error(error));
 }
 
 static void read_keys(struct auth_server *server)
@@ -161,9 +161,9 @@ static void check_mechanisms(const struct auth_server *server)
 	for (size_t i = 0; i < settings->mechanism_count; i++)
 		if (settings->users != CONFIG_AUTH_DOVECOT &&
 		    sasl_mechanism_find(str_from(settings->mechanisms[i])) == NULL)
-			log_event(EVENT_AUTH_ERROR, log_string("setting", "auth.mechanisms"),
-				  log_string("text", "no such mechanism"),
-				  log_string("mechanism", settings->mechanisms[i]));
+			log_event(EVENT_AUTH_ERROR, log_string(setting, "auth.mechanisms"),
+				  log_string(text, "no such mechanism"),
+				  log_string(mechanism, settings->mechanisms[i]));
 }
 
 static void on_mechanisms(void *context)

@@ -49,7 +49,7 @@ static void defer_for_queue(struct list_expansion *expansion, int error)
 {
 	struct mail_verdict verdict;
 
-	log_event(EVENT_QUEUE_ERROR, log_id(expansion->job->id), log_str("list", expansion->list),
+	log_event(EVENT_QUEUE_ERROR, log_id(expansion->job->id), log_str(list, expansion->list),
 		  log_error(error));
 	if (error == -ENOSPC || error == -EDQUOT)
 		mail_verdict_set(&verdict, "4.3.1", "Insufficient system storage");
@@ -121,7 +121,7 @@ static bool take_member(struct list_expansion *expansion, struct arena *arena, s
 
 	if (mail_address_parse(member, MAIL_ADDRESS_UTF8, &address) < 0) {
 		log_event(EVENT_LIST_MEMBER_BAD, log_id(expansion->job->id),
-			  log_str("list", expansion->list), log_str("member", member));
+			  log_str(list, expansion->list), log_str(member, member));
 		return false;
 	}
 	*address_out = arena_copy_str(arena, member);

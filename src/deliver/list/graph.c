@@ -91,8 +91,7 @@ static void add_node(struct list_graph *graph, const struct directory_target *li
 
 static void log_loop(const struct list_graph *graph, struct str list, struct str way)
 {
-	log_event(EVENT_LIST_LOOP, log_id(graph->job->id), log_str("list", list),
-		  log_str("way", way));
+	log_event(EVENT_LIST_LOOP, log_id(graph->job->id), log_str(list, list), log_str(way, way));
 }
 
 /* "one@d > two@d > one@d", where NODE, or one of its ancestors, is LIST. */

@@ -78,9 +78,9 @@ static void log_queued(const struct list_message *message)
 
 	mail_id_format(message->envelope->id, id);
 	log_event(EVENT_LIST_EXPANDED, log_id(message->expansion->job->id),
-		  log_str("list", message->node->address), log_string("message", id),
-		  log_str("from", message->envelope->sender),
-		  log_number("recipients", (int64_t)message->envelope->recipient_count));
+		  log_str(list, message->node->address), log_string(message, id),
+		  log_from(message->envelope->sender),
+		  log_number(recipients, (int64_t)message->envelope->recipient_count));
 }
 
 /* Small content goes with the commit; otherwise it is written to a file. */

@@ -75,8 +75,8 @@ void local_locked_take(struct local_locked *locked, const struct config_service 
 		if (may_wait(locked, service, max, target))
 			wait_aside(locked, target);
 		else
-			log_event_rated(EVENT_MAILBOX_LOCKED, log_str("path", target->path),
-					log_str("to", batch->group.deliveries[i].recipient));
+			log_event_rated(EVENT_MAILBOX_LOCKED, log_str(path, target->path),
+					log_str(to, batch->group.deliveries[i].recipient));
 	}
 }
 

@@ -68,8 +68,9 @@ void local_place_log(const struct local_place *place, enum log_name name)
 {
 	const struct maildir_delivery *delivery = &place->batch.group.deliveries[place->first];
 
-	log_event(name, log_str("path", delivery->path), log_str("to", delivery->recipient),
-		  log_number("uid", (int64_t)place->batch.group.owners[place->first].uid));
+	log_event_like(log_write, name, EVENT_MAILBOX_STUCK, log_str(path, delivery->path),
+		       log_str(to, delivery->recipient),
+		       log_number(uid, (int64_t)place->batch.group.owners[place->first].uid));
 }
 
 void local_place_log_found(const struct local_place *place, size_t first, size_t end)
@@ -78,11 +79,11 @@ void local_place_log_found(const struct local_place *place, size_t first, size_t
 		const struct maildir_delivery *delivery = &place->batch.group.deliveries[i];
 
 		if (delivery->flaw != NULL)
-			log_event_rated(EVENT_MAILBOX_REFUSED, log_str("path", delivery->path),
-					log_str("to", delivery->recipient),
-					log_string("reason", delivery->flaw));
+			log_event_rated(EVENT_MAILBOX_REFUSED, log_str(path, delivery->path),
+					log_str(to, delivery->recipient),
+					log_string(reason, delivery->flaw));
 		if (delivery->removed > 0)
-			log_event(EVENT_MAILBOX_RECOVERED, log_str("path", delivery->path),
-				  log_number("bytes", (int64_t)delivery->removed));
+			log_event(EVENT_MAILBOX_RECOVERED, log_str(path, delivery->path),
+				  log_number(bytes, (int64_t)delivery->removed));
 	}
 }

@@ -155,9 +155,9 @@ static void log_given_up(const struct mailbox_entry *entry)
 	const struct filing_copy *sent = &entry->message.copies[entry->sent];
 
 	log_event(EVENT_SENT_GIVEN_UP, log_id(entry->job->id),
-		  log_str("message_id", entry->identity.id), log_str("mailbox", sent->place.user),
-		  log_str("folder", sent->place.folder), log_string("status", sent->verdict.status),
-		  log_string("text", sent->verdict.text));
+		  log_str(message_id, entry->identity.id), log_str(mailbox, sent->place.user),
+		  log_str(folder, sent->place.folder), log_string(status, sent->verdict.status),
+		  log_string(text, sent->verdict.text));
 }
 
 void mailbox_entry_finish(struct mailbox_entry *entry)

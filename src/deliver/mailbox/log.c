@@ -31,20 +31,8 @@ void mailbox_note_log(const struct mailbox_note *note)
 		[FILING_FAILED] = EVENT_FILING_FAILED,
 	};
 
-	const struct log_field mailbox = log_str("mailbox", note->user);
-	const struct log_field folder = log_str("folder", note->folder);
-	const struct log_field rule = log_str("rule", note->rule);
-	const struct log_field message = log_str("message_id", note->id);
-	const struct log_field text = log_str("text", note->text);
-	enum log_name event = events[note->kind];
-	bool is_queued = note->queue_id.number != 0;
-
-	if (note->user.length == 0 && is_queued)
-		log_event(event, log_id(note->queue_id), message, text);
-	else if (note->user.length == 0)
-		log_event(event, message, text);
-	else if (is_queued)
-		log_event(event, log_id(note->queue_id), message, mailbox, folder, rule, text);
-	else
-		log_event(event, message, mailbox, folder, rule, text);
+	log_event_like(log_write, events[note->kind], EVENT_MESSAGE_FILED, log_id(note->queue_id),
+		       log_str(message_id, note->id), log_str(mailbox, note->user),
+		       log_str(folder, note->folder), log_str(rule, note->rule),
+		       log_str(text, note->text));
 }

@@ -111,8 +111,8 @@ static void on_decoded(void *context, const struct decode_message *message)
 
 	entry->question = NULL;
 	if (message->problem.length > 0)
-		log_event(EVENT_MESSAGE_UNDECODED, log_str("message_id", entry->identity.id),
-			  log_str("text", message->problem));
+		log_event(EVENT_MESSAGE_UNDECODED, log_str(message_id, entry->identity.id),
+			  log_str(text, message->problem));
 	mailbox_entry_decoded(entry, message);
 	decide(entry);
 }

@@ -39,8 +39,8 @@ static void step(void *context)
 
 static void log_failure(const struct mailbox_prune *prune, const char *text)
 {
-	log_event(EVENT_RECORD_NOT_PRUNED, log_number("removed", prune->total),
-		  log_string("error", text));
+	log_event(EVENT_RECORD_NOT_PRUNED, log_number(removed, prune->total),
+		  log_string(error, text));
 }
 
 static void on_wakeup(void *context)
@@ -59,7 +59,7 @@ static void on_wakeup(void *context)
 		os_timer_start(prune->timer, PAUSE_US);
 		return;
 	}
-	log_event(EVENT_RECORD_PRUNED, log_number("removed", prune->total));
+	log_event(EVENT_RECORD_PRUNED, log_number(removed, prune->total));
 	prune->total = 0;
 	os_timer_start(prune->timer, PERIOD_US);
 }

@@ -79,7 +79,7 @@ static void log_wait(const struct mailbox_entry *entry)
 		if (message->copies[i].verdict.class == MAIL_WAIT)
 			what = message->copies[i].verdict.text;
 	log_event(EVENT_FILING_WAITS, log_id(entry->job->id),
-		  log_str("message_id", entry->identity.id), log_string("text", what));
+		  log_str(message_id, entry->identity.id), log_string(text, what));
 }
 
 /* Whether ENTRY is held, and tried again RETRY_US from now. */

@@ -149,9 +149,9 @@ static void on_output_ready(void *context, unsigned events)
 
 static void log_end(const struct pipe_run *run, const struct mail_verdict *verdict)
 {
-	log_event(EVENT_PROGRAM_FAILED, log_id(run->id), log_string("program", run->path),
-		  log_str("to", run->copy.owner.recipient), log_string("status", verdict->status),
-		  log_str("output", buffer_view(&run->output_kept)));
+	log_event(EVENT_PROGRAM_FAILED, log_id(run->id), log_string(program, run->path),
+		  log_str(to, run->copy.owner.recipient), log_string(status, verdict->status),
+		  log_str(output, buffer_view(&run->output_kept)));
 }
 
 static void on_ended(void *context, int status, bool is_late)

@@ -121,9 +121,9 @@ void remote_report_tell(struct sts_client *client, const struct remote_report *r
 
 	if (report->policy->is_tried && found.result != TLSRPT_SUCCESS &&
 	    found.result != report->policy->flaw)
-		log_event_rated(EVENT_POLICY_UNMET, log_string("domain", report->domain),
-				log_string("host", report->server->host),
-				log_string("reason", found.reason));
+		log_event_rated(EVENT_POLICY_UNMET, log_string(domain, report->domain),
+				log_string(host, report->server->host),
+				log_string(reason, found.reason));
 	/* what the policy says without a word for it in reports */
 	if (report->session == NULL && found.result == TLSRPT_SUCCESS)
 		return;

@@ -80,7 +80,7 @@ static void try_others(struct remote_search *search, const struct dns_server *se
 		if (!is_self(search, &servers[i]))
 			others[other_count++] = servers[i];
 	if (other_count < count)
-		log_event_rated(EVENT_FALLBACK_SELF, log_string("relay", search->hop.name));
+		log_event_rated(EVENT_FALLBACK_SELF, log_string(relay, search->hop.name));
 	try(search, others, other_count);
 }
 

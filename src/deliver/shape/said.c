@@ -11,20 +11,27 @@ static void tell(const struct shape_entry *server, enum shape_news news, int64_t
 		said->tell(said->context, server->name, server->port, news, (uint32_t)amount, said);
 }
 
+static struct log_field amount_of(enum shape_news news, int64_t amount)
+{
+	LOG_ROW(EVENT_HOST_LIMIT_LEARNT);
+
+	switch (news) {
+	case SHAPE_CONNECTIONS:
+		return log_number(connections, amount);
+	case SHAPE_RECIPIENTS:
+		return log_number(recipients, amount);
+	default:
+		return log_number(messages, amount);
+	}
+}
+
 static void log_said(enum log_name event, const struct shape_entry *server, enum shape_news news,
 		     int64_t amount, const struct shape_said *said)
 {
-	static const char *const names[] = {
-		[SHAPE_CONNECTIONS] = "connections",
-		[SHAPE_MESSAGES] = "messages",
-		[SHAPE_RECIPIENTS] = "recipients",
-		[SHAPE_RENEWED] = "messages",
-	};
-
-	log_event(event, log_string("host", server->name), log_number("port", server->port),
-		  log_number(names[news], amount), log_id(said->id), log_str("to", said->to),
-		  log_string("status", said->verdict->status),
-		  log_string("text", said->verdict->text));
+	log_event_like(log_write, event, EVENT_HOST_LIMIT_LEARNT, log_string(host, server->name),
+		       log_number(port, server->port), amount_of(news, amount), log_id(said->id),
+		       log_str(to, said->to), log_string(status, said->verdict->status),
+		       log_string(text, said->verdict->text));
 	tell(server, news, amount, said);
 }
 
@@ -45,12 +52,12 @@ void shape_slow_down(struct shape_entry *server, const struct shape_complaint *c
 				 now_us))
 		return;
 	keep_words(server, said);
-	log_event(EVENT_HOST_THROTTLED, log_string("host", server->name),
-		  log_number("port", server->port),
-		  log_number("apart_ms", throttle->gap_us / (SECOND_US / 1000)),
-		  log_number("wait", complaint->wait_us / SECOND_US), log_id(said->id),
-		  log_str("to", said->to), log_string("status", said->verdict->status),
-		  log_string("text", said->verdict->text));
+	log_event(EVENT_HOST_THROTTLED, log_string(host, server->name),
+		  log_number(port, server->port),
+		  log_number(apart_ms, throttle->gap_us / (SECOND_US / 1000)),
+		  log_number(wait, complaint->wait_us / SECOND_US), log_id(said->id),
+		  log_str(to, said->to), log_string(status, said->verdict->status),
+		  log_string(text, said->verdict->text));
 	tell(server, SHAPE_SLOWER, throttle->gap_us / (SECOND_US / 1000), said);
 }
 

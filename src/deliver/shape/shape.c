@@ -144,8 +144,8 @@ static const char *words_of(const struct shape_entry *server)
 
 static void log_recovered(struct shape_entry *server)
 {
-	log_event(EVENT_HOST_RECOVERED, log_string("host", server->name),
-		  log_number("port", server->port), log_string("text", words_of(server)));
+	log_event(EVENT_HOST_RECOVERED, log_string(host, server->name),
+		  log_number(port, server->port), log_string(text, words_of(server)));
 	free(server->words);
 	server->words = NULL;
 }

@@ -29,8 +29,8 @@ static void say_lost(struct directory_client *client)
 	if (client->is_lost_said)
 		return;
 	client->is_lost_said = true;
-	log_event(EVENT_DIRECTORY_LOST, log_string("server", client->servers[client->current]),
-		  log_string("reason", client->reason));
+	log_event(EVENT_DIRECTORY_LOST, log_string(server, client->servers[client->current]),
+		  log_string(reason, client->reason));
 }
 
 /* Logs a server that answers after none did, or that took over from another. */
@@ -39,8 +39,8 @@ static void say_found(struct directory_client *client)
 	const char *server = client->servers[client->current];
 
 	if (client->is_lost_said || (client->followed != NULL && client->followed != server))
-		log_event(EVENT_DIRECTORY_FOUND, log_string("server", server),
-			  log_string("before", client->followed != NULL ? client->followed : ""));
+		log_event(EVENT_DIRECTORY_FOUND, log_string(server, server),
+			  log_string(before, client->followed != NULL ? client->followed : ""));
 	client->is_lost_said = false;
 	client->followed = server;
 }

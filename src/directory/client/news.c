@@ -55,9 +55,9 @@ static bool may_be_elsewhere(const struct directory_client *client)
 	return client->server_count > 1 && !is_late;
 }
 
-static struct log_field log_version(const char *key, uint64_t version)
+static int64_t as_number(uint64_t version)
 {
-	return log_number(key, version < INT64_MAX ? (int64_t)version : INT64_MAX);
+	return version < INT64_MAX ? (int64_t)version : INT64_MAX;
 }
 
 /* Whether the connection is given up for data that are newer. */
@@ -70,8 +70,9 @@ static bool is_left_for_newer(struct directory_client *client, struct str identi
 		client_lose(client, "its data are older than what was seen");
 		return true;
 	}
-	log_event(EVENT_DIRECTORY_OLDER, log_string("server", client->servers[client->current]),
-		  log_version("version", version), log_version("seen", client->version));
+	log_event(EVENT_DIRECTORY_OLDER, log_string(server, client->servers[client->current]),
+		  log_number(version, as_number(version)),
+		  log_number(seen, as_number(client->version)));
 	return false;
 }
 

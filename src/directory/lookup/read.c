@@ -32,14 +32,14 @@ static void log_strange(struct str text)
 {
 	if (text.length > SHOWN_MAX)
 		text.length = SHOWN_MAX;
-	log_event(EVENT_DIRECTORY_STRANGE, log_str("result", text));
+	log_event(EVENT_DIRECTORY_STRANGE, log_str(result, text));
 }
 
 /* The service is missing in this node's configuration, or in the one of the server that answered.
  * */
 static void log_service(struct str address, const char *text)
 {
-	log_event(EVENT_DIRECTORY_SERVICE, log_str("address", address), log_string("text", text));
+	log_event(EVENT_DIRECTORY_SERVICE, log_str(address, address), log_string(text, text));
 }
 
 static bool take_address(struct str text, struct str *address_out)

@@ -55,8 +55,8 @@ static void log_refusal(struct directory_acceptor *acceptor, const char *address
 		return;
 	}
 	acceptor->line_count++;
-	log_event(EVENT_DIRECTORY_REFUSED, log_string("peer", address), log_string("name", name),
-		  log_string("reason", reason), log_number("unsaid", acceptor->unsaid_count));
+	log_event(EVENT_DIRECTORY_REFUSED, log_string(peer, address), log_string(name, name),
+		  log_string(reason, reason), log_number(unsaid, acceptor->unsaid_count));
 	acceptor->unsaid_count = 0;
 }
 
@@ -170,7 +170,7 @@ static void begin(void *context, int socket, const union os_socket_address *peer
 static void on_failed(void *context, int error)
 {
 	(void)context;
-	log_event(EVENT_DIRECTORY_ERROR, log_string("operation", "accept"), log_error(error));
+	log_event(EVENT_DIRECTORY_ERROR, log_string(operation, "accept"), log_error(error));
 }
 
 static const struct os_listener_handler handler = {begin, on_failed, NULL};

@@ -142,11 +142,11 @@ static void log_change(const struct change_batch *batch, const bool *existed, si
 			from = NULL;
 	while (!is_change(batch, existed, first))
 		first++;
-	log_event(EVENT_DIRECTORY_CHANGED, log_number("changes", (int64_t)count),
-		  log_number("version", (int64_t)version),
-		  log_string("table", directory_table_name(batch->changes[first].record.key.table)),
-		  log_str("key", batch->changes[first].record.key.name),
-		  log_string("peer", from != NULL ? from->peer : ""));
+	log_event(EVENT_DIRECTORY_CHANGED, log_number(changes, (int64_t)count),
+		  log_number(version, (int64_t)version),
+		  log_string(table, directory_table_name(batch->changes[first].record.key.table)),
+		  log_str(key, batch->changes[first].record.key.name),
+		  log_string(peer, from != NULL ? from->peer : ""));
 }
 
 static void changed(void *context, int error, const bool *existed, uint64_t version)
@@ -160,8 +160,8 @@ static void changed(void *context, int error, const bool *existed, uint64_t vers
 		if (count > 0)
 			log_change(batch, existed, count, version);
 	} else if (error != -ESTALE) { /* which is no failure: the client reads it again */
-		log_event(EVENT_DIRECTORY_ERROR, log_string("operation", "change"),
-			  log_number("changes", (int64_t)batch->count), log_error(error));
+		log_event(EVENT_DIRECTORY_ERROR, log_string(operation, "change"),
+			  log_number(changes, (int64_t)batch->count), log_error(error));
 	}
 	for (size_t i = 0; i < batch->count; i++) {
 		answer_change(batch->questions[i], error, error == 0 && existed[i], version);

@@ -68,8 +68,8 @@ static void take_user(struct lacking *lacking, struct str name)
 	if (lacking->user.length > 0)
 		return;
 	buffer_append_str(&lacking->user, name);
-	log_event(EVENT_DIRECTORY_LACKING, log_str("user", name),
-		  log_string("method", lacking->method));
+	log_event(EVENT_DIRECTORY_LACKING, log_str(user, name),
+		  log_string(method, lacking->method));
 }
 
 /* --- what changes --- */

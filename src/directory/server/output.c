@@ -48,8 +48,8 @@ void session_refuse(struct session *session, const char *reason)
 {
 	if (session->is_broken || session->has_ended)
 		return;
-	log_event(EVENT_DIRECTORY_REFUSED, log_string("peer", session->peer),
-		  log_string("reason", reason));
+	log_event(EVENT_DIRECTORY_REFUSED, log_string(peer, session->peer),
+		  log_string(reason, reason));
 	session->server->counts.errors++;
 	session_error(session, STR("0"), DIRECTORY_ERROR_BAD, reason);
 	session->has_ended = true;

@@ -251,8 +251,8 @@ static void on_accept(struct session *session, const struct words *words)
 		refuse(session, words, "This directory's data are not guarded by this server");
 		return;
 	}
-	log_event(EVENT_DIRECTORY_ACCEPTED, log_string("peer", session->peer),
-		  log_string("identity", store->identity));
+	log_event(EVENT_DIRECTORY_ACCEPTED, log_string(peer, session->peer),
+		  log_string(identity, store->identity));
 	store->operations->accept(store);
 	on_ping(session, words);
 }

@@ -96,8 +96,8 @@ static void on_state(void *context, bool is_up)
 	char before[SERVER_IDENTITY_SIZE];
 
 	if (is_up)
-		log_event(EVENT_DIRECTORY_UP, log_string("identity", server->store->identity),
-			  log_number("version", (int64_t)server->store->version));
+		log_event(EVENT_DIRECTORY_UP, log_string(identity, server->store->identity),
+			  log_number(version, (int64_t)server->store->version));
 	else
 		log_event(EVENT_DIRECTORY_DOWN);
 	memcpy(before, server->identity, sizeof before);
@@ -225,8 +225,8 @@ static void turn_away(struct directory_server *server, const struct directory_tr
 	struct directory_frame frame;
 	struct buffer text = {0};
 
-	log_event(EVENT_DIRECTORY_REFUSED, log_string("peer", peer),
-		  log_string("reason", "There are too many connections"));
+	log_event(EVENT_DIRECTORY_REFUSED, log_string(peer, peer),
+		  log_string(reason, "There are too many connections"));
 	server->counts.errors++;
 	directory_frame_begin(&frame, &text, "err");
 	directory_frame_add(&frame, STR("0"));

@@ -213,9 +213,9 @@ void session_check(struct session *session, int64_t now_us)
 	if (stuck_us < SERVER_STUCK_FULL_US ||
 	    (stuck_us < SERVER_STUCK_US && session->output.length <= SERVER_BACKLOG_MAX))
 		return;
-	log_event(EVENT_DIRECTORY_REFUSED, log_string("peer", session->peer),
-		  log_string("reason", "It does not read its answers"),
-		  log_number("bytes", (int64_t)session->output.length));
+	log_event(EVENT_DIRECTORY_REFUSED, log_string(peer, session->peer),
+		  log_string(reason, "It does not read its answers"),
+		  log_number(bytes, (int64_t)session->output.length));
 	session->server->counts.errors++;
 	break_off(session);
 }

@@ -96,8 +96,8 @@ static bool refuse(struct connection *connection, const char *reason)
 	int64_t second = os_clock_monotonic_us() / SECOND_US;
 
 	if (second != socketmap->logged_second)
-		log_event(EVENT_DIRECTORY_REFUSED, log_string("peer", "socketmap"),
-			  log_string("reason", reason));
+		log_event(EVENT_DIRECTORY_REFUSED, log_string(peer, "socketmap"),
+			  log_string(reason, reason));
 	socketmap->logged_second = second;
 	return fail(connection);
 }
@@ -274,7 +274,7 @@ static void add_connection(void *context, int socket, const union os_socket_addr
 static void on_failed(void *context, int error)
 {
 	(void)context;
-	log_event(EVENT_DIRECTORY_ERROR, log_string("operation", "accept"), log_error(error));
+	log_event(EVENT_DIRECTORY_ERROR, log_string(operation, "accept"), log_error(error));
 }
 
 static const struct os_listener_handler listener_handler = {add_connection, on_failed, NULL};

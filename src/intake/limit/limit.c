@@ -47,17 +47,18 @@ bool intake_limit_ask_name(struct intake_session *session)
 static void log_decision(struct intake_session *session, const struct limit_class *class,
 			 const struct limit_total *total, bool may)
 {
-	log_event(EVENT_CLASS_DECIDED, log_string("class", class->mask),
-		  log_string("direction", "in"), log_string("result", may ? "counted" : "refused"),
-		  log_number("in", (int64_t)total->in), log_number("out", (int64_t)total->out),
-		  log_number("refuse", class->refuse), log_string("client", session->address),
-		  log_str("name", name_of(session)));
+	log_event(EVENT_CLASS_DECIDED, log_string(class, class->mask), log_string(direction, "in"),
+		  log_string(result, may ? "counted" : "refused"),
+		  log_number(in, (int64_t)total->in), log_number(out, (int64_t)total->out),
+		  log_string(setting, "refuse"), log_number(limit, class->refuse),
+		  INTAKE_LOG_CLIENT(session), log_str(name, name_of(session)));
 	if (may)
 		return;
 	session->is_turned_away = true;
-	log_event_rated(EVENT_SESSION_REFUSED, log_string("client", session->address),
-			log_string("text", "Too many sessions of its class"),
-			log_string("class", class->mask), log_str("name", name_of(session)));
+	log_event_rated(EVENT_SESSION_REFUSED, INTAKE_LOG_CLIENT(session),
+			log_string(text, "Too many sessions of its class"),
+			log_string(class, class->mask), log_string(setting, "refuse"),
+			log_number(limit, class->refuse), log_str(name, name_of(session)));
 }
 
 static bool is_full(const struct limit_total *total, const struct limit_class *class)

@@ -49,26 +49,21 @@ static struct limit_subject subject_of(const struct intake_session *session)
 static void log_ruling(struct intake_session *session, const struct limit_ruling *ruling,
 		       void (*write)(enum log_name name, const struct log_field *fields))
 {
-	struct limit_subject subject = subject_of(session);
-	size_t number = (size_t)(ruling->rule - session->intake->config->rates);
+	const struct config_rate *rule = ruling->rule;
+	size_t number = (size_t)(rule - session->intake->config->rates);
 	uint64_t bit = UINT64_C(1) << number % 64;
-	struct log_field fields[7] = {
-		log_string("rate", ruling->rule->name),
-		log_string("client", session->address),
-		log_string("answer", answers[ruling->answer]),
-		log_number("wait", ruling->wait_us / SECOND_US),
-	};
-	size_t count = 4;
+	struct limit_subject subject = subject_of(session);
 
 	if ((session->rates_logged & bit) != 0)
 		return;
 	session->rates_logged |= bit;
-	if (subject.user.length > 0)
-		fields[count++] = log_str("user", subject.user);
-	if (subject.sender_domain.length > 0)
-		fields[count++] = log_str("sender_domain", subject.sender_domain);
-	fields[count] = (struct log_field){LOG_FIELD_END};
-	write(EVENT_RATE_EXCEEDED, fields);
+	log_event_by(write, EVENT_RATE_EXCEEDED, INTAKE_LOG_CLIENT(session),
+		     log_string(rate, rule->name),
+		     log_string(counts, config_rate_count_word(rule->count)),
+		     log_number(limit, (int64_t)rule->limit),
+		     log_string(answer, answers[ruling->answer]),
+		     log_number(wait, ruling->wait_us / SECOND_US), log_str(user, subject.user),
+		     log_str(sender_domain, subject.sender_domain));
 }
 
 /* The strictest that the rates say of any of the CHARGES. */

@@ -41,8 +41,9 @@ int intake_share_check(const struct intake_session *session,
 	if (all <= queue_client_unfinished(message) || !queue_client_space(message, &space) ||
 	    all + bytes <= (space.free_bytes + all) / 100 * percent)
 		return 0;
-	log_event_rated(EVENT_CLIENT_SHARE_USED, log_id(*id),
-			log_string("client", session->address), log_number("bytes", (int64_t)all),
-			log_number("free", (int64_t)space.free_bytes));
+	log_event_rated(EVENT_CLIENT_SHARE_USED, log_id(*id), INTAKE_LOG_CLIENT(session),
+			log_string(setting, "maxunfinished_client"), log_number(limit, percent),
+			log_number(bytes, (int64_t)all),
+			log_number(free_bytes, (int64_t)space.free_bytes));
 	return -EUSERS;
 }

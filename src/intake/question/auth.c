@@ -84,8 +84,8 @@ static void on_login(void *context, enum auth_login_state state, bool is_answer)
 
 	if (state == AUTH_LOGIN_ENDED && session->farewell != over) {
 		session->farewell = over;
-		log_event(EVENT_LOGIN_ENDED, log_string("client", session->address),
-			  log_str("user", intake_session_user(session)));
+		log_event(EVENT_LOGIN_ENDED, INTAKE_LOG_CLIENT(session),
+			  log_str(user, intake_session_user(session)));
 	}
 	/* what comes of the answer may be known at once, too: it must not end the session here */
 	session->is_pumping = true;
@@ -180,6 +180,8 @@ static void begin(struct intake_session *session, const struct smtp_question *qu
 		.address = session->mapped,
 		.is_secured = is_secured(session),
 		.protocol = str_from(intake_security_protocol(session->security)),
+		.port = session->port,
+		.session = str_from(session->mark),
 	};
 
 	if (tls != NULL) {

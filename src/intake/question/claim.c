@@ -38,6 +38,7 @@ static void take_address(struct intake_session *session, const struct smtp_claim
 		session->mapped = claim->mapped;
 		snprintf(session->address, sizeof session->address, "%s", claim->address);
 	}
+	session->port = claim->port;
 }
 
 /* What the client's address may do, the client may: not what the proxy's may, if that does not know
@@ -70,8 +71,8 @@ void intake_claim_take(struct intake_session *session, const struct smtp_claim *
 	take_address(session, claim);
 	grant(session, &peer);
 	smtp_server_set_peer(session->server, peer);
-	log_event(EVENT_SESSION_CLAIMED, log_string("client", session->address),
-		  log_string("name", claim->name), log_string("user", claim->login));
+	log_event(EVENT_SESSION_CLAIMED, INTAKE_LOG_CLIENT(session), log_string(name, claim->name),
+		  log_string(user, claim->login));
 	if (!intake_session_count(session))
 		mail_verdict_set(&verdict, "4.7.0", "%s", intake_too_many);
 	else if (intake_limit_move(session))
@@ -86,8 +87,8 @@ void intake_claim_release(struct intake_session *session, struct str node)
 	struct mail_verdict verdict;
 
 	if (queue_client_release(session->intake->queue, node)) {
-		log_event(EVENT_MAIL_REQUESTED, log_string("client", session->address),
-			  log_str("domain", node));
+		log_event(EVENT_MAIL_REQUESTED, INTAKE_LOG_CLIENT(session), log_str(domain, node),
+			  log_str(user, intake_session_user(session)));
 		mail_verdict_set(&verdict, "2.0.0", "Ok");
 	} else {
 		mail_verdict_set(&verdict, "4.3.0", "The queue does not answer");

@@ -6,8 +6,6 @@
 #include <errno.h>
 #include <utlist.h>
 
-enum { EXTRAS = 6 };
-
 void intake_message_verdict(struct mail_verdict *verdict, int error)
 {
 	if (error == -ENOSPC || error == -EDQUOT)
@@ -38,34 +36,11 @@ void intake_message_log_error(const struct intake_session *session, const struct
 	if (error == -EUSERS) /* as an event of its own: limit/share.c */
 		return;
 	if (id != NULL)
-		log_event(EVENT_QUEUE_ERROR, log_id(*id), log_string("client", session->address),
-			  log_string("operation", operation), log_error(error));
+		log_event(EVENT_QUEUE_ERROR, log_id(*id), INTAKE_LOG_CLIENT(session),
+			  log_string(operation, operation), log_error(error));
 	else /* a client may try to begin one as often as it likes */
-		log_event_rated(EVENT_QUEUE_ERROR, log_string("client", session->address),
-				log_string("operation", operation), log_error(error));
-}
-
-/* What only some sessions have. */
-static void add_extras(const struct intake_session *session, struct log_field extras[EXTRAS + 1])
-{
-	const struct tls_connection *tls = session->stream.tls;
-	struct str user = intake_session_user(session);
-	const struct smtp_claim *forwarded =
-		session->engine->forwarded != NULL ? session->engine->forwarded(session) : NULL;
-
-	if (session->name != NULL)
-		*extras++ = log_string("name", session->name);
-	if (user.length > 0)
-		*extras++ = log_str("user", user);
-	if (tls != NULL) {
-		*extras++ = log_string("tls", tls_connection_version(tls));
-		*extras++ = log_string("cipher", tls_connection_cipher(tls));
-	}
-	if (forwarded != NULL)
-		*extras++ = log_string("forwarded_for", forwarded->address);
-	if (forwarded != NULL && *forwarded->ident != '\0')
-		*extras++ = log_string("ident", forwarded->ident);
-	extras->type = LOG_FIELD_END;
+		log_event_rated(EVENT_QUEUE_ERROR, INTAKE_LOG_CLIENT(session),
+				log_string(operation, operation), log_error(error));
 }
 
 /* The client has sent a message, so it is the last to lose its place. */
@@ -76,18 +51,38 @@ static void keep_place(struct intake_session *session)
 	DL_APPEND2(session->intake->sessions, session, previous, next);
 }
 
+static const char *text_or_empty(const char *text)
+{
+	return text != NULL ? text : "";
+}
+
+static void log_accepted(const struct intake_session *session, struct mail_id id,
+			 const struct mail_envelope *envelope, struct str message_id)
+{
+	static const struct smtp_claim nothing;
+	const struct intake_engine *engine = session->engine;
+	const struct tls_connection *tls = session->stream.tls;
+	const struct smtp_claim *forwarded =
+		engine->forwarded != NULL ? engine->forwarded(session) : NULL;
+
+	if (forwarded == NULL)
+		forwarded = &nothing;
+	log_event(EVENT_MESSAGE_ACCEPTED, log_id(id), INTAKE_LOG_CLIENT(session),
+		  log_str(helo, engine->helo(session)), log_from(envelope->sender),
+		  log_number(recipients, (int64_t)envelope->recipient_count),
+		  log_number(size, (int64_t)envelope->size), log_str(message_id, message_id),
+		  log_string(name, text_or_empty(session->name)),
+		  log_str(user, intake_session_user(session)),
+		  log_string(tls, tls != NULL ? tls_connection_version(tls) : ""),
+		  log_string(cipher, tls != NULL ? tls_connection_cipher(tls) : ""),
+		  log_string(forwarded_for, forwarded->address),
+		  log_string(ident, forwarded->ident));
+}
+
 void intake_message_accepted(struct intake_session *session, struct mail_id id,
 			     const struct mail_envelope *envelope, struct str message_id)
 {
-	struct log_field extras[EXTRAS + 1] = {{LOG_FIELD_END}};
-
-	add_extras(session, extras);
-	log_event(EVENT_MESSAGE_ACCEPTED, log_id(id), log_string("client", session->address),
-		  log_str("helo", session->engine->helo(session)),
-		  log_str("from", envelope->sender),
-		  log_number("recipients", (int64_t)envelope->recipient_count),
-		  log_number("size", (int64_t)envelope->size), log_str("message_id", message_id),
-		  extras[0], extras[1], extras[2], extras[3], extras[4], extras[5]);
+	log_accepted(session, id, envelope, message_id);
 	intake_rate_note(session, CONFIG_RATE_BYTES, envelope->size);
 	keep_place(session);
 }

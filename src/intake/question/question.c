@@ -41,9 +41,10 @@ static void answer_commit(struct intake_session *session, int result)
 		intake_message_accepted(session, session->id, question->envelope,
 					question->message_id);
 		if (smtp_server_has_broken_signature(session->server))
-			log_event(EVENT_SIGNATURE_BROKEN, log_id(session->id),
-				  log_str("from", question->envelope->sender),
-				  log_str("message_id", question->message_id));
+			log_event(EVENT_SIGNATURE_BROKEN, INTAKE_LOG_CLIENT(session),
+				  log_id(session->id), log_str(user, intake_session_user(session)),
+				  log_from(question->envelope->sender),
+				  log_str(message_id, question->message_id));
 		mail_id_format(session->id, id);
 		mail_verdict_set(&verdict, "2.0.0", "queued as %s", id);
 	}

@@ -29,8 +29,8 @@ static void resume(void *context)
 
 void intake_secure_log_lacking(const struct intake_session *session)
 {
-	log_event_rated(EVENT_TLS_FAILED, log_string("client", session->address),
-			log_string("text", "no certificate can be used now"));
+	log_event_rated(EVENT_TLS_FAILED, INTAKE_LOG_CLIENT(session),
+			log_string(text, "no certificate can be used now"));
 }
 
 bool intake_secure_begin(struct intake_session *session, struct str early)
@@ -67,8 +67,8 @@ static void conclude(struct intake_session *session)
 	session->handshake_until_us = 0;
 	learn_rights(session);
 	session->engine->set_tls(session, &negotiated);
-	log_event(EVENT_TLS_BEGUN, log_string("client", session->address),
-		  log_string("tls", negotiated.version), log_string("cipher", negotiated.cipher));
+	log_event(EVENT_TLS_BEGUN, INTAKE_LOG_CLIENT(session), log_string(tls, negotiated.version),
+		  log_string(cipher, negotiated.cipher));
 }
 
 enum intake_secure intake_secure_go_on(struct intake_session *session)
@@ -81,13 +81,13 @@ enum intake_secure intake_secure_go_on(struct intake_session *session)
 		conclude(session);
 		return INTAKE_SECURE_DONE;
 	}
-	log_event_rated(EVENT_TLS_FAILED, log_string("client", session->address),
-			log_string("text", tls_connection_reason(session->stream.tls)));
+	log_event_rated(EVENT_TLS_FAILED, INTAKE_LOG_CLIENT(session),
+			log_string(text, tls_connection_reason(session->stream.tls)));
 	return INTAKE_SECURE_FAILED;
 }
 
 void intake_secure_timeout(struct intake_session *session)
 {
-	log_event_rated(EVENT_TLS_FAILED, log_string("client", session->address),
-			log_string("text", "the handshake took too long"));
+	log_event_rated(EVENT_TLS_FAILED, INTAKE_LOG_CLIENT(session),
+			log_string(text, "the handshake took too long"));
 }

@@ -91,7 +91,7 @@ static void renew(const struct intake_tls *tls, struct door *door)
 	struct tls_context *context;
 
 	if (open_context(tls, door, &context, &reason) < 0) {
-		log_event(EVENT_CERTIFICATE_ERROR, log_str("text", buffer_view(&reason)));
+		log_event(EVENT_CERTIFICATE_ERROR, log_str(text, buffer_view(&reason)));
 	} else {
 		tls_context_free(door->context);
 		door->context = context;

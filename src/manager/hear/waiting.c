@@ -149,8 +149,8 @@ static bool settle(void *context, enum mail_stage stage, uint64_t number)
 	settling.service_count = transports_services(manager->transports, services);
 	error = queue_update_settle(&settling, stage, number);
 	if (error < 0)
-		log_event(EVENT_QUEUE_ERROR, log_number("number", (int64_t)number),
-			  log_string("operation", "settle"), log_error(error));
+		log_event(EVENT_QUEUE_ERROR, log_number(number, (int64_t)number),
+			  log_string(operation, "settle"), log_error(error));
 	return error == 0;
 }
 

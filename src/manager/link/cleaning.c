@@ -27,7 +27,7 @@ struct cleaning {
 void cleaning_log(void *context, const char *path)
 {
 	(void)context;
-	log_event(EVENT_QUEUE_CLEANED, log_string("path", path));
+	log_event(EVENT_QUEUE_CLEANED, log_string(path, path));
 }
 
 static bool is_busy(void *context, uint64_t number)
@@ -68,9 +68,10 @@ static void log_undelivered(enum log_name event, const struct queue_cleaner_find
 {
 	const struct mail_envelope *envelope = finding->control->envelope;
 
-	log_event(event, log_id(envelope->id), log_str("from", envelope->sender), log_str("to", to),
-		  log_number("recipients", recipients), log_string("reason", finding->why),
-		  log_string("path", finding->path));
+	log_event_like(log_write, event, EVENT_MESSAGE_LOST, log_id(envelope->id),
+		       log_from(envelope->sender), log_str(to, to),
+		       log_number(recipients, recipients), log_string(reason, finding->why),
+		       log_string(path, finding->path));
 }
 
 /* Those of whom it is not known that they have it: an event for each, for the first of them. */
@@ -104,8 +105,9 @@ void cleaning_log_finding(const struct queue_cleaner_finding *finding)
 	if (finding->control != NULL)
 		log_each_undelivered(events[finding->kind], finding);
 	else
-		log_event(events[finding->kind], log_number("number", (int64_t)finding->number),
-			  log_string("reason", finding->why), log_string("path", finding->path));
+		log_event_like(log_write, events[finding->kind], EVENT_MESSAGE_LOST,
+			       log_number(number, (int64_t)finding->number),
+			       log_string(reason, finding->why), log_string(path, finding->path));
 }
 
 static void found(void *context, const struct queue_cleaner_finding *finding)
@@ -129,7 +131,7 @@ static void finish(struct cleaning *cleaning)
 	int error = queue_cleaner_sweep(cleaning->store, os_clock_wall_us(), cleaning_log, NULL);
 
 	if (error < 0)
-		log_event(EVENT_QUEUE_ERROR, log_string("operation", "clean litter"),
+		log_event(EVENT_QUEUE_ERROR, log_string(operation, "clean litter"),
 			  log_error(error));
 	cleaning->handler->done(cleaning->context, queue_cleaner_is_sure(cleaning->cleaner));
 }
@@ -143,7 +145,7 @@ static void on_slice(void *context)
 	while (result > 0 && os_clock_monotonic_us() < until_us)
 		result = queue_cleaner_step(cleaning->cleaner);
 	if (result < 0)
-		log_event(EVENT_QUEUE_ERROR, log_string("operation", "clean"), log_error(result));
+		log_event(EVENT_QUEUE_ERROR, log_string(operation, "clean"), log_error(result));
 	if (result != 0)
 		os_timer_start(cleaning->timer,
 			       wake_is_quiet(cleaning->wake) ? PAUSE_US : BUSY_PAUSE_US);

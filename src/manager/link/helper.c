@@ -166,8 +166,8 @@ static void helper_close(struct helper *helper)
 	bool was_resolve = is_for(helper, RESOLVE);
 
 	if (helper->service != NULL && !helpers->is_stopping)
-		log_event_rated(EVENT_HELPER_LOST, log_string("service", helper->service),
-				log_number("jobs", helper->in_flight));
+		log_event_rated(EVENT_HELPER_LOST, log_string(service, helper->service),
+				log_number(jobs, helper->in_flight));
 	end_silence(helper);
 	ipc_channel_close(helper->channel);
 	DL_DELETE2(helpers->all, helper, previous, next); /* it gets no more jobs */
@@ -314,8 +314,8 @@ static void on_silence(void *context)
 {
 	struct helper *helper = context;
 
-	log_event_rated(EVENT_IPC_REFUSED, log_string("reason", "it says nothing"),
-			log_number("uid", (int64_t)helper->user));
+	log_event_rated(EVENT_IPC_REFUSED, log_string(reason, "it says nothing"),
+			log_number(uid, (int64_t)helper->user));
 	helper_close(helper);
 }
 
@@ -340,7 +340,7 @@ static void on_connection(void *context, int socket)
 	struct helper *helper;
 
 	if (!helpers->handler->may_connect(helpers->context, user)) {
-		log_event_rated(EVENT_IPC_REFUSED, log_number("uid", (int64_t)user));
+		log_event_rated(EVENT_IPC_REFUSED, log_number(uid, (int64_t)user));
 		os_socket_close(socket);
 		return;
 	}

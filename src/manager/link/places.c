@@ -31,7 +31,7 @@ static void leave(struct queue_store *store, const struct queue_control *control
 				   delivery->route == QUEUE_ROUTE_REMOTE ? NULL : service);
 	if (error < 0)
 		log_event(EVENT_QUEUE_ERROR, log_id(control->envelope->id),
-			  log_string("operation", "leave"), log_error(error));
+			  log_string(operation, "leave"), log_error(error));
 }
 
 /* Whether DELIVERY was the last open one at its place: it is decided, and no other is open. */

@@ -118,8 +118,9 @@ static void log_queued(const struct report *report)
 	char id[MAIL_ID_SIZE];
 
 	mail_id_format(report->envelope->id, id);
-	log_event(report->is_failure ? EVENT_BOUNCED : EVENT_NOTIFIED, log_id(report->subject),
-		  log_string("bounce", id), log_str("to", report->envelope->recipients[0].address));
+	log_event_like(log_write, report->is_failure ? EVENT_BOUNCED : EVENT_NOTIFIED,
+		       EVENT_BOUNCED, log_id(report->subject), log_string(bounce, id),
+		       log_str(to, report->envelope->recipients[0].address));
 }
 
 static void on_queue_done(void *context, int result)
@@ -173,7 +174,7 @@ bool reporter_has_end(struct reporter *reporter, const struct report_subject *su
 		return true;
 	if (notice.count > 0)
 		log_event(EVENT_BOUNCE_DROPPED, log_id(subject->id),
-			  log_str("from", subject->control->envelope->sender));
+			  log_from(subject->control->envelope->sender));
 	return false;
 }
 

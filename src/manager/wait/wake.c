@@ -265,5 +265,5 @@ void wake_check_clock(struct wake *wake)
 	if (jump_us == 0)
 		return;
 	sleepers_shift(wake->sleepers, jump_us);
-	log_event(EVENT_CLOCK_SET, log_number("seconds", jump_us / SECOND_US));
+	log_event(EVENT_CLOCK_SET, log_number(seconds, jump_us / SECOND_US));
 }

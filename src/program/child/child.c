@@ -35,7 +35,7 @@ static void lose_patience(void *context)
 {
 	struct supervised *supervised = context;
 
-	log_event(EVENT_PROCESS_ERROR, log_string("reason", "not finished in time"));
+	log_event(EVENT_PROCESS_ERROR, log_string(reason, "not finished in time"));
 	if (supervised->program->hurry != NULL)
 		hurry(supervised);
 	else
@@ -195,7 +195,7 @@ static void reload(struct supervised *supervised)
 static void ask_again(struct supervised *supervised)
 {
 	log_event(EVENT_PROCESS_ERROR,
-		  log_string("reason", "the configuration cannot be taken over yet"),
+		  log_string(reason, "the configuration cannot be taken over yet"),
 		  log_error(-EMFILE));
 	supervised->is_lacking = false;
 	config_free(supervised->next);
@@ -284,7 +284,7 @@ static void on_trouble(int error)
 	if (said_us != 0 && now_us - said_us < SECOND_US)
 		return;
 	said_us = now_us;
-	log_event(EVENT_PROCESS_ERROR, log_string("reason", "a descriptor cannot be watched yet"),
+	log_event(EVENT_PROCESS_ERROR, log_string(reason, "a descriptor cannot be watched yet"),
 		  log_error(error));
 }
 

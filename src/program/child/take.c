@@ -17,7 +17,7 @@ enum { CONFIG_SIZE_MAX = 4 << 20, TRANSCRIPT_BACKLOG_MAX = 1 << 20 };
 
 void child_fail(struct supervised *supervised, int error, const char *reason)
 {
-	log_event(EVENT_PROCESS_ERROR, log_string("reason", reason), log_error(error));
+	log_event(EVENT_PROCESS_ERROR, log_string(reason, reason), log_error(error));
 	supervised->exit_status = 1;
 	os_loop_stop(supervised->child.loop);
 }

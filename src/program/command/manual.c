@@ -142,6 +142,18 @@ static void append_commands(const struct command *command, struct buffer *out)
 	}
 }
 
+/* " name, name"; nothing if there are none. */
+static void append_keys(struct buffer *out, const char *before, const unsigned char *keys)
+{
+	if (*keys == LOG_KEY_COUNT)
+		return;
+	buffer_append_string(out, before);
+	for (; *keys < LOG_KEY_COUNT; keys++)
+		buffer_append_format(out, "%s%s", log_key_name((enum log_key) * keys),
+				     keys[1] < LOG_KEY_COUNT ? " , " : "");
+	buffer_append_byte(out, '\n');
+}
+
 static void append_events(const struct command *command, struct buffer *out)
 {
 	(void)command;
@@ -151,17 +163,37 @@ static void append_events(const struct command *command, struct buffer *out)
 		buffer_append_format(out, ".It Li %s Pq %s\n", log_event_name(name),
 				     log_event_level(name));
 		mdoc_append_text(out, log_event_meaning(name));
+		append_keys(out, ".br\n.Sy Fields : Li ", log_event_fields(name, true));
+		append_keys(out, ".br\n.Sy Perhaps : Li ", log_event_fields(name, false));
 	}
 }
 
-/* The last two do not concern a particular command. */
+static void append_fields(const struct command *command, struct buffer *out)
+{
+	static const char *const kinds[] = {
+		[LOG_TEXT] = "text", [LOG_SENDER] = "text",     [LOG_NUMBER] = "number",
+		[LOG_ID] = "text",   [LOG_SECONDS] = "seconds",
+	};
+
+	(void)command;
+	for (unsigned i = 0; i < LOG_KEY_COUNT; i++) {
+		enum log_key key = (enum log_key)i;
+
+		buffer_append_format(out, ".It Li %s Pq %s\n", log_key_name(key),
+				     kinds[log_key_kind(key)]);
+		mdoc_append_text(out, log_key_meaning(key));
+	}
+}
+
 static const struct {
 	const char *name;
 	void (*append)(const struct command *command, struct buffer *out);
+	bool is_of_all; /* it does not concern a particular command */
 } directives[] = {
-	{"usage", append_usage},   {"summary", append_summary},  {"options", append_options},
-	{"exits", append_exits},   {"list", append_subcommands}, {"commands", append_commands},
-	{"events", append_events},
+	{"usage", append_usage},         {"summary", append_summary},
+	{"options", append_options},     {"exits", append_exits},
+	{"list", append_subcommands},    {"commands", append_commands, true},
+	{"events", append_events, true}, {"fields", append_fields, true},
 };
 
 /* Expands "options queue list", without the signs around it. */
@@ -175,8 +207,7 @@ static bool fill(struct str line, struct buffer *out)
 	for (size_t i = 0; i < COUNT_OF(directives); i++) {
 		if (!str_equal(word, str_from(directives[i].name)))
 			continue;
-		if (command == NULL && directives[i].append != append_commands &&
-		    directives[i].append != append_events)
+		if (command == NULL && !directives[i].is_of_all)
 			return false;
 		directives[i].append(command, out);
 		return true;

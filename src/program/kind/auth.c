@@ -24,7 +24,7 @@ static struct auth_process process; /* global, as open() is called before there 
 
 static int fail(const char *operation, int error)
 {
-	log_event(EVENT_PROCESS_ERROR, log_string("operation", operation), log_error(error));
+	log_event(EVENT_PROCESS_ERROR, log_string(operation, operation), log_error(error));
 	return error;
 }
 

@@ -94,9 +94,9 @@ static void start_socketmap(const struct config *config)
 		snprintf(name, sizeof name, "socketmap %s", directory->socketmaps[i].text);
 		socket = child_socket(process.child, name);
 		if (socket >= 0 && !directory_socketmap_listen(process.socketmap, socket))
-			log_event(EVENT_DIRECTORY_ERROR, log_string("operation", "socketmap"),
-				  log_string("address", directory->socketmaps[i].text),
-				  log_string("reason", "there are too many of them"));
+			log_event(EVENT_DIRECTORY_ERROR, log_string(operation, "socketmap"),
+				  log_string(address, directory->socketmaps[i].text),
+				  log_string(reason, "there are too many of them"));
 	}
 }
 
@@ -171,8 +171,8 @@ int directory_process_guard(const struct child *child, const char *place,
 
 static void tell_unopened(struct child *child, struct buffer *why, int error)
 {
-	log_event(EVENT_DIRECTORY_ERROR, log_string("operation", "open"),
-		  log_str("reason", buffer_view(why)), log_error(error));
+	log_event(EVENT_DIRECTORY_ERROR, log_string(operation, "open"),
+		  log_str(reason, buffer_view(why)), log_error(error));
 	buffer_append_format(why, " (%s); it is tried again", strerror(-error));
 	child_waits(child, buffer_view(why));
 }

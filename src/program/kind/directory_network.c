@@ -107,8 +107,8 @@ static void renew_now(void *context)
 	struct contexts new;
 
 	if (open_contexts(network, &new, &reason) < 0) {
-		log_event(EVENT_DIRECTORY_ERROR, log_string("operation", "use certificates"),
-			  log_str("reason", buffer_view(&reason)));
+		log_event(EVENT_DIRECTORY_ERROR, log_string(operation, "use certificates"),
+			  log_str(reason, buffer_view(&reason)));
 		return;
 	}
 	network->contexts = new;

@@ -239,7 +239,7 @@ static void say_what_lacks(struct door *door, const struct listener *insecure)
 	if (insecure != NULL) {
 		snprintf(text, sizeof text, "listen %s has no certificate that can be used",
 			 intake_security_protocol(insecure->security));
-		log_event(EVENT_CERTIFICATE_ERROR, log_string("text", text));
+		log_event(EVENT_CERTIFICATE_ERROR, log_string(text, text));
 	}
 	child_waits(door->child, str_from(text));
 	door->is_insecure = insecure != NULL;
@@ -404,7 +404,7 @@ int door_open(struct child *child)
 	accounts = os_process_account_open();
 	if (accounts >= 0)
 		return 0;
-	log_event(EVENT_PROCESS_ERROR, log_string("operation", "account helper"),
+	log_event(EVENT_PROCESS_ERROR, log_string(operation, "account helper"),
 		  log_error(accounts));
 	return accounts;
 }

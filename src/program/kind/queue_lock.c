@@ -26,7 +26,7 @@ int queue_lock_take(struct child *child, struct queue_store *store, const char *
 	}
 	if (now_us - begun_us < PATIENCE_US)
 		return -EAGAIN;
-	log_event(EVENT_PROCESS_ERROR, log_str("reason", buffer_view(&reason)));
+	log_event(EVENT_PROCESS_ERROR, log_str(reason, buffer_view(&reason)));
 	child_cannot_start(child, buffer_view(&reason));
 	return -EBUSY;
 }

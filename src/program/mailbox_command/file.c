@@ -255,11 +255,10 @@ static void log_sent(const struct task *task)
 	if (task->has_log && !task->message.is_busy && sent != NULL &&
 	    sent->verdict.class != MAIL_OK &&
 	    task->message.copies[task->own].verdict.class != MAIL_WAIT)
-		log_event(EVENT_SENT_GIVEN_UP, log_str("message_id", task->identity.id),
-			  log_str("mailbox", sent->place.user),
-			  log_str("folder", sent->place.folder),
-			  log_string("status", sent->verdict.status),
-			  log_string("text", sent->verdict.text));
+		log_event(EVENT_SENT_GIVEN_UP, log_str(message_id, task->identity.id),
+			  log_str(mailbox, sent->place.user), log_str(folder, sent->place.folder),
+			  log_string(status, sent->verdict.status),
+			  log_string(text, sent->verdict.text));
 }
 
 static int file(struct task *task)

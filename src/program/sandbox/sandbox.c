@@ -39,9 +39,9 @@ static struct sandbox *sandbox_new(const struct sandbox_profile *profile,
 void sandbox_log_lacks(unsigned lacks)
 {
 	if ((lacks & OS_SANDBOX_NO_LANDLOCK) != 0)
-		log_event(EVENT_SANDBOX_LACKS, log_string("feature", "landlock"));
+		log_event(EVENT_SANDBOX_LACKS, log_string(feature, "landlock"));
 	if ((lacks & OS_SANDBOX_NO_SECCOMP) != 0)
-		log_event(EVENT_SANDBOX_LACKS, log_string("feature", "seccomp"));
+		log_event(EVENT_SANDBOX_LACKS, log_string(feature, "seccomp"));
 }
 
 static int remember_places(struct sandbox *sandbox)

@@ -23,8 +23,8 @@ static void log_finding(void *context, const struct machine_finding *finding)
 
 	if (finding->severity == MACHINE_WARNING)
 		return; /* "stagepost check" reports these */
-	log_event(EVENT_CONFIG_REFUSED, log_string("problem", finding->text),
-		  log_string("then", is_fatal ? "nothing begins" : "all else works"));
+	log_event(EVENT_CONFIG_REFUSED, log_string(problem, finding->text),
+		  log_string(then, is_fatal ? "nothing begins" : "all else works"));
 	if (!is_fatal)
 		return;
 	if (fatal->length > 0)
@@ -51,21 +51,18 @@ static bool is_permanent(int error)
 	}
 }
 
-void serve_cannot(struct supervisor *supervisor, const char *field, const char *what,
+void serve_cannot(struct supervisor *supervisor, enum log_key field, const char *what,
 		  const char *reason, int error)
 {
 	struct buffer *failure = &supervisor->failure;
 	struct os_process_caller user;
 
-	if (reason != NULL)
-		log_event(EVENT_PROCESS_ERROR, log_string(field, what),
-			  log_string("reason", reason), log_error(error));
-	else
-		log_event(EVENT_PROCESS_ERROR, log_string(field, what), log_error(error));
+	log_event(EVENT_PROCESS_ERROR, log_field_text(field, str_from(what)),
+		  log_string(reason, reason != NULL ? reason : ""), log_error(error));
 	if (supervisor->process_count > 0 || failure->length > 0)
 		return;
 	os_process_caller_find(&user);
-	buffer_append_format(failure, "user %s: %s %s: ", user.name, field, what);
+	buffer_append_format(failure, "user %s: %s %s: ", user.name, log_key_name(field), what);
 	if (reason != NULL)
 		buffer_append_format(failure, "%s: ", reason);
 	buffer_append_string(failure, os_file_reason(error));
@@ -113,7 +110,7 @@ void serve_announce_ready(struct supervisor *supervisor)
 		wanted += process->is_wanted;
 	}
 	supervisor->was_ready = true;
-	log_event(EVENT_SERVE_READY, log_number("processes", wanted));
+	log_event(EVENT_SERVE_READY, log_number(processes, wanted));
 	serve_tell_status(supervisor, "READY=1\n");
 }
 
@@ -137,6 +134,6 @@ void serve_judge_end(struct supervisor *supervisor, const char *program, int sta
 		 "%s was killed by a system call filter: what started Stagepost forbids a call "
 		 "that it needs (SystemCallFilter of the unit?)",
 		 program);
-	log_event(EVENT_PROCESS_ERROR, log_string("program", program), log_string("reason", text));
+	log_event(EVENT_PROCESS_ERROR, log_string(program, program), log_string(reason, text));
 	serve_give_up(supervisor, str_from(text));
 }

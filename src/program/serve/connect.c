@@ -28,9 +28,9 @@ static bool may_connect(const struct process *process, const char *path)
 /* Of this machine, for the moment: who gets no answer asks again. */
 static void log_error_of(const struct process *process, const char *operation, int error)
 {
-	log_event_rated(EVENT_IPC_ERROR, log_string("operation", operation),
-			log_string("program", process->program->name),
-			log_number("pid", process->pid), log_error(error));
+	log_event_rated(EVENT_IPC_ERROR, log_string(operation, operation),
+			log_string(program, process->program->name), log_number(pid, process->pid),
+			log_error(error));
 }
 
 static void answer(struct process *process, const struct os_connector_question *question)
@@ -42,8 +42,8 @@ static void answer(struct process *process, const struct os_connector_question *
 	if (may_connect(process, question->path))
 		result = os_connector_connect_as(&user->user, question->path, question->kind);
 	else
-		log_event(EVENT_CONNECT_REFUSED, log_string("program", process->program->name),
-			  log_number("pid", process->pid), log_string("path", question->path));
+		log_event(EVENT_CONNECT_REFUSED, log_string(program, process->program->name),
+			  log_number(pid, process->pid), log_string(path, question->path));
 	error = os_connector_answer(process->connector, question, result);
 	if (error < 0 && error != -EPIPE && error != -ECONNRESET) /* it has not just ended */
 		log_error_of(process, "send", error);

@@ -40,8 +40,8 @@ static void pay(struct process *process, const struct ipc_message *message)
 	if (excess_us <= 0)
 		return;
 	if (!process->is_control_flood)
-		log_event_rated(EVENT_CONTROL_FLOOD, log_string("program", process->program->name),
-				log_number("pid", process->pid));
+		log_event_rated(EVENT_CONTROL_FLOOD, log_string(program, process->program->name),
+				log_number(pid, process->pid));
 	process->is_control_flood = true;
 	ipc_channel_pause(process->control, true);
 	os_timer_start(process->control_pause, excess_us + BURST_US / 2);

@@ -69,7 +69,7 @@ void serve_open_doors(struct supervisor *supervisor)
 		bound->is_shut = false;
 		error = os_socket_listen_again(bound->descriptor, SERVE_LISTEN_BACKLOG);
 		if (error < 0)
-			log_event(EVENT_PROCESS_ERROR, log_string("socket", bound->name),
+			log_event(EVENT_PROCESS_ERROR, log_string(socket, bound->name),
 				  log_error(error));
 	}
 	if (was_shut)

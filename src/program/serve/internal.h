@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "ipc/channel.h"
 #include "limit/count.h"
+#include "log/event.h"
 #include "os/process/process.h"
 #include "program/child/child.h"
 #include "program/serve/program.h"
@@ -171,7 +172,7 @@ bool serve_can_work(const struct config *config, struct str text, struct buffer 
 /* A step of the start, or of a reload, has failed: logs FIELD=WHAT, REASON, which may be NULL, and
  * ERROR. Before there are processes, that is why nothing starts, and the exit status says whether
  * another attempt may succeed. */
-void serve_cannot(struct supervisor *supervisor, const char *field, const char *what,
+void serve_cannot(struct supervisor *supervisor, enum log_key field, const char *what,
 		  const char *reason, int error);
 /* To call when a process is ready: reports when all are. */
 void serve_announce_ready(struct supervisor *supervisor);

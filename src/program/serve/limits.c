@@ -65,8 +65,8 @@ static int add_row(const struct process *process, struct limit_memory *limits,
 		return 0;
 	}
 	close_row(row);
-	log_event(EVENT_PROCESS_ERROR, log_string("reason", "no memory to count sessions in"),
-		  log_string("program", process->program->name), log_error(error));
+	log_event(EVENT_PROCESS_ERROR, log_string(reason, "no memory to count sessions in"),
+		  log_string(program, process->program->name), log_error(error));
 	return error;
 }
 

@@ -52,8 +52,8 @@ int serve_log_open(struct process *process, int *to_out)
 static void pass_line(const struct process *process, struct str line)
 {
 	if (line.length > 0 && !log_pass(str_from(process->log.name), line))
-		log_event_rated(EVENT_PROCESS_SAID, log_string("program", process->program->name),
-				log_number("pid", process->pid), log_str("text", line));
+		log_event_rated(EVENT_PROCESS_SAID, log_string(program, process->program->name),
+				log_number(pid, process->pid), log_str(text, line));
 }
 
 static void pass_lines(struct process *process, bool is_end)
@@ -100,8 +100,8 @@ static int64_t pay(struct process *process, size_t count)
 	log->credit_from += (int64_t)count * SECOND_US / BYTES_A_SECOND;
 	excess_us = log->credit_from - now_us - BURST_US;
 	if (excess_us > 0 && !log->is_flood)
-		log_event_rated(EVENT_LOG_FLOOD, log_string("program", process->program->name),
-				log_number("pid", process->pid));
+		log_event_rated(EVENT_LOG_FLOOD, log_string(program, process->program->name),
+				log_number(pid, process->pid));
 	log->is_flood = excess_us > 0 || (log->is_flood && log->credit_from > now_us + GATHER_US);
 	return excess_us > 0 ? excess_us + GATHER_US : GATHER_US - now_us % GATHER_US;
 }

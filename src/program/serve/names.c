@@ -100,7 +100,7 @@ void serve_watch_names(struct supervisor *supervisor)
 	for (size_t i = 0; i < SERVE_NAME_FILES; i++) {
 		if (!has_changed(&supervisor->name_files[i], paths[i]))
 			continue;
-		log_event(EVENT_NAMES_CHANGED, log_string("file", paths[i]));
+		log_event(EVENT_NAMES_CHANGED, log_string(file, paths[i]));
 		is_other = true;
 	}
 	if (is_other)

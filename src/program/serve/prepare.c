@@ -18,7 +18,7 @@ static int prepare_directory(struct supervisor *supervisor, const char *path)
 	if (error == 0 && supervisor->user.change)
 		error = os_file_set_owner(path, supervisor->user.uid, supervisor->user.gid);
 	if (error < 0)
-		serve_cannot(supervisor, "directory", path, NULL, error);
+		serve_cannot(supervisor, LOG_TEXT_directory, path, NULL, error);
 	return error;
 }
 
@@ -58,7 +58,7 @@ int serve_prepare_run(struct supervisor *supervisor)
 	if (error == 0)
 		error = open_to_search(path);
 	if (error < 0)
-		serve_cannot(supervisor, "directory", path, NULL, error);
+		serve_cannot(supervisor, LOG_TEXT_directory, path, NULL, error);
 	return error;
 }
 
@@ -67,9 +67,9 @@ void serve_keep_good_config(const struct supervisor *supervisor)
 	int error = good_config_write(supervisor->config, supervisor->file);
 
 	if (error < 0)
-		log_event(EVENT_PROCESS_ERROR, log_string("run", supervisor->config->run),
-			  log_string("reason", "the last good configuration cannot be written; "
-					       "commands that find the file wrong will fail"),
+		log_event(EVENT_PROCESS_ERROR, log_string(run, supervisor->config->run),
+			  log_string(reason, "the last good configuration cannot be written; "
+					     "commands that find the file wrong will fail"),
 			  log_error(error));
 }
 
@@ -105,7 +105,7 @@ int serve_prepare_queue(struct supervisor *supervisor)
 		return error;
 	error = close_directory(path, supervisor->user.uid);
 	if (error < 0)
-		serve_cannot(supervisor, "directory", path, NULL, error);
+		serve_cannot(supervisor, LOG_TEXT_directory, path, NULL, error);
 	return error;
 }
 
@@ -130,6 +130,6 @@ int serve_prepare_data(struct supervisor *supervisor)
 	if (error == 0 && user->change)
 		error = os_file_set_owner(parent, user->uid, user->gid);
 	if (error < 0)
-		serve_cannot(supervisor, "directory", parent, NULL, error);
+		serve_cannot(supervisor, LOG_TEXT_directory, parent, NULL, error);
 	return error;
 }

@@ -115,8 +115,8 @@ static void replace(const struct process *asker, struct str name)
 		if (process->pid == 0 || !process->is_ready || !process->program->is_expendable ||
 		    !serve_program_has_socket(process->program, process->number, socket))
 			continue;
-		log_event(EVENT_PROCESS_SILENT, log_string("program", process->program->name),
-			  log_number("pid", process->pid), log_string("by", asker->program->name));
+		log_event(EVENT_PROCESS_SILENT, log_string(program, process->program->name),
+			  log_number(pid, process->pid), log_string(by, asker->program->name));
 		os_process_kill(process->pid, SIGKILL);
 	}
 }
@@ -188,7 +188,7 @@ void serve_process_start(void *context)
 		}
 	}
 	if (error < 0) {
-		log_event(EVENT_PROCESS_ERROR, log_string("program", process->program->name),
+		log_event(EVENT_PROCESS_ERROR, log_string(program, process->program->name),
 			  log_error(error));
 		os_timer_start(process->restart, RESTART_DELAY_MAX_US);
 		return;
@@ -196,11 +196,11 @@ void serve_process_start(void *context)
 	process->started_us = os_clock_monotonic_us();
 	serve_log_begin(process, program_file(process));
 	serve_control_begin(process, sockets[0], on_said);
-	log_event(EVENT_PROCESS_STARTED, log_string("program", process->program->name),
-		  log_number("pid", process->pid));
+	log_event(EVENT_PROCESS_STARTED, log_string(program, process->program->name),
+		  log_number(pid, process->pid));
 	error = serve_start_connecting(process);
 	if (error < 0) {
-		log_event(EVENT_PROCESS_ERROR, log_string("program", process->program->name),
+		log_event(EVENT_PROCESS_ERROR, log_string(program, process->program->name),
 			  log_error(error));
 		os_process_kill(process->pid, SIGKILL); /* it will be restarted */
 		return;
@@ -254,9 +254,9 @@ void serve_process_ended(struct process *process, int status)
 	serve_log_end(process);
 	os_process_status_format(status, text, sizeof text);
 	is_expected = supervisor->is_stopping || process->is_renewed || process->is_stopped;
-	log_event(is_expected ? EVENT_PROCESS_STOPPED : EVENT_PROCESS_ENDED,
-		  log_string("program", process->program->name), log_number("pid", process->pid),
-		  log_string("status", text));
+	log_event_like(log_write, is_expected ? EVENT_PROCESS_STOPPED : EVENT_PROCESS_ENDED,
+		       EVENT_PROCESS_ENDED, log_string(program, process->program->name),
+		       log_number(pid, process->pid), log_string(status, text));
 	/* a process that asks again and again must not keep us busy */
 	is_at_once = process->is_stopped || (process->is_renewed && was_healthy(process));
 	process->pid = 0;

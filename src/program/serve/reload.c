@@ -29,7 +29,7 @@ static void refuse_problems(struct supervisor *supervisor, const struct config_p
 	rest = buffer_view(&text);
 	while (str_split(&rest, '\n', &line))
 		if (line.length > 0) {
-			log_event(EVENT_CONFIG_REFUSED, log_str("problem", line));
+			log_event(EVENT_CONFIG_REFUSED, log_str(problem, line));
 			refuse(supervisor, line);
 		}
 	buffer_clear(&text);
@@ -39,8 +39,8 @@ static void refuse_fixed(struct supervisor *supervisor, const char *setting)
 {
 	struct buffer text = {0};
 
-	log_event(EVENT_CONFIG_REFUSED, log_string("setting", setting),
-		  log_string("problem", "can only be changed by a restart"));
+	log_event(EVENT_CONFIG_REFUSED, log_string(setting, setting),
+		  log_string(problem, "can only be changed by a restart"));
 	buffer_append_format(&text, "%s: %s can only be changed by a restart", supervisor->file,
 			     setting);
 	refuse(supervisor, buffer_view(&text));
@@ -56,8 +56,7 @@ static void keep_sockets(struct supervisor *supervisor)
 
 static void refuse_sockets(struct supervisor *supervisor)
 {
-	log_event(EVENT_CONFIG_REFUSED,
-		  log_string("problem", "a listening socket cannot be bound"));
+	log_event(EVENT_CONFIG_REFUSED, log_string(problem, "a listening socket cannot be bound"));
 	refuse(supervisor, STR("a listening socket cannot be bound: which and why is in the log"));
 	keep_sockets(supervisor);
 }
@@ -97,7 +96,7 @@ static void take_over(struct supervisor *supervisor, struct config *config, stru
 	serve_choose_processes(supervisor);
 	serve_drop_sockets(supervisor);
 	config_free(old);
-	log_event(EVENT_CONFIG_RELOADED, log_string("file", supervisor->file));
+	log_event(EVENT_CONFIG_RELOADED, log_string(file, supervisor->file));
 }
 
 static bool can_use_certificates(struct supervisor *supervisor, const struct config *config)
@@ -106,7 +105,7 @@ static bool can_use_certificates(struct supervisor *supervisor, const struct con
 
 	if (serve_can_use_certificates(supervisor, config, &reason))
 		return true;
-	log_event(EVENT_CONFIG_REFUSED, log_str("problem", buffer_view(&reason)));
+	log_event(EVENT_CONFIG_REFUSED, log_str(problem, buffer_view(&reason)));
 	refuse(supervisor, buffer_view(&reason));
 	return false;
 }
@@ -149,8 +148,8 @@ static void write_record(const struct supervisor *supervisor)
 	int error = reload_record_write(supervisor->config->run, &supervisor->reload);
 
 	if (error < 0)
-		log_event(EVENT_PROCESS_ERROR, log_string("run", supervisor->config->run),
-			  log_string("reason", "what became of a reload cannot be written"),
+		log_event(EVENT_PROCESS_ERROR, log_string(run, supervisor->config->run),
+			  log_string(reason, "what became of a reload cannot be written"),
 			  log_error(error));
 }
 

@@ -97,9 +97,8 @@ static void tell_unseen(struct process *process, const char *path, int error)
 		return;
 	supervisor->seen_error = error;
 	if (error < 0) {
-		log_event(EVENT_PROCESS_ERROR, log_string("reason", reason),
-			  log_string("file", path), log_string("user", supervisor->config->user),
-			  log_error(error));
+		log_event(EVENT_PROCESS_ERROR, log_string(reason, reason), log_string(file, path),
+			  log_string(user, supervisor->config->user), log_error(error));
 		buffer_append_format(&text, "%s: %s: %s", reason, path, strerror(-error));
 	}
 	serve_note_waits(process, buffer_view(&text));

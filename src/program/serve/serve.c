@@ -54,7 +54,7 @@ static int write_pid_file(struct supervisor *supervisor)
 	}
 	if (file >= 0)
 		return 0;
-	serve_cannot(supervisor, "run", run,
+	serve_cannot(supervisor, LOG_TEXT_run, run,
 		     file == -EAGAIN ? "another mail system runs here"
 				     : PID_FILE_NAME " cannot be written",
 		     file);
@@ -67,7 +67,7 @@ static int begin_reload_record(struct supervisor *supervisor)
 	int error = reload_record_write(supervisor->config->run, &supervisor->reload);
 
 	if (error < 0)
-		serve_cannot(supervisor, "run", supervisor->config->run,
+		serve_cannot(supervisor, LOG_TEXT_run, supervisor->config->run,
 			     "what becomes of reloads cannot be written", error);
 	return error;
 }
@@ -77,8 +77,8 @@ static int find_own_directory(struct supervisor *supervisor)
 	int error = program_directory_find(supervisor->program_directory);
 
 	if (error < 0)
-		log_event(EVENT_PROCESS_ERROR,
-			  log_string("reason", "its own directory is not known"), log_error(error));
+		log_event(EVENT_PROCESS_ERROR, log_string(reason, "its own directory is not known"),
+			  log_error(error));
 	return error;
 }
 
@@ -89,7 +89,7 @@ static int give_nothing_on(void)
 	int error = os_capability_keep(UINT64_MAX, false);
 
 	if (error < 0)
-		log_event(EVENT_PROCESS_ERROR, log_string("reason", "capabilities cannot be set"),
+		log_event(EVENT_PROCESS_ERROR, log_string(reason, "capabilities cannot be set"),
 			  log_error(error));
 	return error;
 }
@@ -183,7 +183,7 @@ int serve(const char *file, struct str text, struct config *config)
 	os_loop_run(supervisor.loop);
 	log_event(EVENT_SERVE_STOPPED);
 	if (supervisor.failure.length > 0)
-		log_event(EVENT_SERVE_FAILED, log_str("reason", buffer_view(&supervisor.failure)));
+		log_event(EVENT_SERVE_FAILED, log_str(reason, buffer_view(&supervisor.failure)));
 	(void)serve_end(buffer_view(&supervisor.failure), supervisor.exit_status);
 	for (size_t i = 0; i < COUNT_OF(signals); i++)
 		os_signal_watch_free(signals[i]);

@@ -67,7 +67,7 @@ static int open_process_files(struct process *process, struct process_files *fil
 
 	*files_out = (struct process_files){text, -1};
 	if (text < 0) {
-		log_event(EVENT_PROCESS_ERROR, log_string("reason", "no memory file"),
+		log_event(EVENT_PROCESS_ERROR, log_string(reason, "no memory file"),
 			  log_error(text));
 		return text;
 	}

@@ -89,7 +89,7 @@ static int bind_until(const struct supervisor *supervisor, const struct bound_so
 	int descriptor = bind_socket(supervisor, bound);
 
 	if (descriptor == -EADDRINUSE && os_clock_monotonic_us() < supervisor->bind_until_us)
-		log_event(EVENT_LISTEN_WAITS, log_string("address", address_of(bound)),
+		log_event(EVENT_LISTEN_WAITS, log_string(address, address_of(bound)),
 			  log_error(descriptor));
 	while (descriptor == -EADDRINUSE && os_clock_monotonic_us() < supervisor->bind_until_us) {
 		os_clock_pause_ms(BIND_PAUSE_MS);
@@ -107,7 +107,7 @@ static int keep(struct supervisor *supervisor, const struct bound_socket *wanted
 				 : -EMFILE;
 
 	if (descriptor < 0) {
-		serve_cannot(supervisor, "socket", wanted->name, NULL, descriptor);
+		serve_cannot(supervisor, LOG_TEXT_socket, wanted->name, NULL, descriptor);
 		return descriptor;
 	}
 	*bound = *wanted;
@@ -135,7 +135,7 @@ static int bind_listen(struct supervisor *supervisor, const char *use,
 	describe(&wanted, name, 0, endpoint);
 	error = keep(supervisor, &wanted);
 	if (error == 0)
-		log_event(EVENT_LISTENING, log_string("address", endpoint->text));
+		log_event(EVENT_LISTENING, log_string(address, endpoint->text));
 	return error;
 }
 
@@ -243,16 +243,16 @@ static bool mend(struct supervisor *supervisor, struct bound_socket *bound)
 
 	if (bound->is_shut || !os_socket_has_ended(bound->descriptor))
 		return false;
-	log_event(EVENT_LISTENER_LOST, log_string("address", address_of(bound)));
+	log_event(EVENT_LISTENER_LOST, log_string(address, address_of(bound)));
 	descriptor = bind_socket(supervisor, bound);
 	if (descriptor < 0) {
-		log_event(EVENT_PROCESS_ERROR, log_string("socket", bound->name),
+		log_event(EVENT_PROCESS_ERROR, log_string(socket, bound->name),
 			  log_error(descriptor));
 		return false;
 	}
 	os_socket_close(bound->descriptor);
 	bound->descriptor = descriptor;
-	log_event(EVENT_LISTENING, log_string("address", address_of(bound)));
+	log_event(EVENT_LISTENING, log_string(address, address_of(bound)));
 	return true;
 }
 

@@ -19,7 +19,7 @@ void serve_notify(const char *text)
 
 	if (error < 0)
 		log_event(EVENT_PROCESS_ERROR,
-			  log_string("reason", "the service manager cannot be told"),
+			  log_string(reason, "the service manager cannot be told"),
 			  log_error(error));
 }
 
@@ -65,9 +65,9 @@ static void tell_waiting(void *context)
 	for (size_t i = 0; i < supervisor->process_count; i++)
 		if (supervisor->processes[i].pending > 0)
 			log_event(EVENT_SERVE_WAITING,
-				  log_string("program", supervisor->processes[i].program->name),
-				  log_number("deliveries", supervisor->processes[i].pending),
-				  log_number("seconds", left_us / SECOND_US));
+				  log_string(program, supervisor->processes[i].program->name),
+				  log_number(deliveries, supervisor->processes[i].pending),
+				  log_number(seconds, left_us / SECOND_US));
 	if (supervisor->waiting_every_us < WAITING_LAST_US)
 		supervisor->waiting_every_us *= 2;
 	os_timer_start(supervisor->waiting, supervisor->waiting_every_us);

@@ -189,9 +189,8 @@ static void begin(struct watcher *watcher, const struct transcript_filter *filte
 	watcher->is_watching = true;
 	os_timer_start(watcher->end, seconds * SECOND_US);
 	tell_processes(supervisor);
-	log_event(EVENT_TRANSCRIPT, log_number("uid", watcher->user),
-		  log_str("domain", mail_domain_view(&filter->domain)),
-		  log_number("seconds", seconds));
+	log_event(EVENT_TRANSCRIPT, log_number(uid, watcher->user),
+		  log_str(domain, mail_domain_view(&filter->domain)), log_number(seconds, seconds));
 	ipc_channel_send(watcher->channel, TRANSCRIPT_TALK_BEGUN, 0, STR(""), NULL, 0);
 }
 

@@ -14,7 +14,7 @@ static int find_user(const char *name, struct os_process_user *out)
 	int error = os_process_user_find(name, out);
 
 	if (error < 0)
-		log_event(EVENT_PROCESS_ERROR, log_string("user", name), log_error(error));
+		log_event(EVENT_PROCESS_ERROR, log_string(user, name), log_error(error));
 	return error;
 }
 

@@ -132,11 +132,9 @@ static void log_queued(const struct server_held *held)
 {
 	const char *stage = mail_stage_name(held->stage);
 
-	if (held->client->is_user)
-		log_event(EVENT_MESSAGE_QUEUED, log_id(held->id), log_string("stage", stage),
-			  log_number("uid", (int64_t)held->client->user));
-	else
-		log_event(EVENT_MESSAGE_QUEUED, log_id(held->id), log_string("stage", stage));
+	log_event(EVENT_MESSAGE_QUEUED, log_id(held->id), log_string(stage, stage),
+		  held->client->is_user ? log_number(uid, (int64_t)held->client->user)
+					: log_none());
 }
 
 static void commit_done(struct queue_server *server, struct server_held *held)
@@ -154,7 +152,7 @@ static void commit_done(struct queue_server *server, struct server_held *held)
 			server_notice_add(server, held);
 	} else {
 		log_event_rated(EVENT_QUEUE_ERROR, log_id(held->id),
-				log_string("operation", "commit"), log_error(held->result));
+				log_string(operation, "commit"), log_error(held->result));
 		if (held->result == -EEXIST)
 			server_look_at(server, held->stage, held->number);
 		/* its number may be handed out again from now on */

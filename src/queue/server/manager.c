@@ -199,8 +199,8 @@ static void remove_or_wait(struct queue_server *server, enum queue_remove kind,
 	if (error == 0)
 		return;
 	if (is_logged)
-		log_event(EVENT_QUEUE_ERROR, log_number("number", (int64_t)number),
-			  log_string("operation", "remove"), log_error(error));
+		log_event(EVENT_QUEUE_ERROR, log_number(number, (int64_t)number),
+			  log_string(operation, "remove"), log_error(error));
 	pack_u32(&server->refused, kind);
 	pack_u32(&server->refused, stage);
 	pack_u64(&server->refused, number);
@@ -275,7 +275,7 @@ static int is_committed(struct queue_server *server, enum mail_stage stage, uint
 	if (result == -ENOENT)
 		return 0;
 	queue_store_path(server->store, QUEUE_TODO, mail_stage_name(stage), number, path);
-	log_event(EVENT_QUEUE_ERROR, log_string("path", path), log_error(result));
+	log_event(EVENT_QUEUE_ERROR, log_string(path, path), log_error(result));
 	return result;
 }
 
@@ -304,13 +304,13 @@ int server_look_at(struct queue_server *server, enum mail_stage stage, uint64_t 
 	if (result == -EUCLEAN) {
 		server_is_copied(server, path, inode);
 	} else if (result == -ENODATA) {
-		log_event(EVENT_QUEUE_CLEANED, log_string("path", path));
+		log_event(EVENT_QUEUE_CLEANED, log_string(path, path));
 		error = queue_message_remove_void(server->intake, stage, number);
 	} else if (result < 0 && result != -ENOENT) {
 		error = result;
 	}
 	if (error < 0) /* the next scan finds it again */
-		log_event(EVENT_QUEUE_ERROR, log_string("path", path), log_error(error));
+		log_event(EVENT_QUEUE_ERROR, log_string(path, path), log_error(error));
 	return result;
 }
 

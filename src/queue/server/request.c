@@ -61,8 +61,7 @@ static bool open_many(struct server_client *client, struct unpack *body, bool ma
 	error = open_files(client, count < QUEUE_OPEN_MAX ? count : QUEUE_OPEN_MAX, may_use_reserve,
 			   &numbers, &opened);
 	if (error < 0 && error != -ENOSPC)
-		log_event_rated(EVENT_QUEUE_ERROR, log_string("operation", "open"),
-				log_error(error));
+		log_event_rated(EVENT_QUEUE_ERROR, log_string(operation, "open"), log_error(error));
 	if (opened > 0)
 		ipc_channel_send(client->channel, QUEUE_PROTOCOL_OPENED, 0, buffer_view(&numbers),
 				 NULL, 0);
@@ -113,8 +112,8 @@ bool server_share(struct server_client *client, struct unpack *body)
 		return false;
 	error = queue_message_lend(held->message, &file);
 	if (error < 0)
-		log_event_rated(EVENT_QUEUE_ERROR, log_number("number", (int64_t)number),
-				log_string("operation", "share"), log_error(error));
+		log_event_rated(EVENT_QUEUE_ERROR, log_number(number, (int64_t)number),
+				log_string(operation, "share"), log_error(error));
 	pack_u64(&answer, number);
 	pack_u32(&answer, (uint32_t)-error);
 	ipc_channel_send(client->channel, QUEUE_PROTOCOL_SHARED, 0, buffer_view(&answer), &file,
@@ -216,8 +215,8 @@ static bool commit_one(struct server_client *client, struct unpack *body, int *r
 		server_commit_begin(client, held);
 		return true;
 	}
-	log_event_rated(EVENT_QUEUE_ERROR, log_number("number", (int64_t)number),
-			log_string("operation", "envelope"), log_error(error));
+	log_event_rated(EVENT_QUEUE_ERROR, log_number(number, (int64_t)number),
+			log_string(operation, "envelope"), log_error(error));
 	server_commit_answer(client, number, error);
 	server_commit_answers_send(client);
 	server_held_abandon(client, held);

@@ -93,7 +93,7 @@ static void on_connection(void *context, int socket)
 		client_add(server, socket, user);
 		return;
 	}
-	log_event_rated(EVENT_IPC_REFUSED, log_number("uid", (int64_t)user));
+	log_event_rated(EVENT_IPC_REFUSED, log_number(uid, (int64_t)user));
 	os_socket_close(socket);
 }
 
@@ -106,15 +106,15 @@ static void on_user(void *context, int socket)
 		client_add(server, socket, user)->is_user = true;
 		return;
 	}
-	log_event_rated(EVENT_IPC_REFUSED, log_number("uid", (int64_t)user),
-			log_string("peer", "submit"));
+	log_event_rated(EVENT_IPC_REFUSED, log_number(uid, (int64_t)user),
+			log_string(peer, "submit"));
 	os_socket_close(socket);
 }
 
 static void log_cleaned(void *context, const char *path)
 {
 	(void)context;
-	log_event(EVENT_QUEUE_CLEANED, log_string("path", path));
+	log_event(EVENT_QUEUE_CLEANED, log_string(path, path));
 }
 
 static void clean(void *context)
@@ -124,7 +124,7 @@ static void clean(void *context)
 				       log_cleaned, NULL);
 
 	if (error < 0)
-		log_event(EVENT_QUEUE_ERROR, log_string("operation", "clean"), log_error(error));
+		log_event(EVENT_QUEUE_ERROR, log_string(operation, "clean"), log_error(error));
 	else
 		server->is_cleaned = true;
 	os_timer_start(server->clean_timer, CLEAN_INTERVAL_US);

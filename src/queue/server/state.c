@@ -15,7 +15,7 @@ static const int64_t PROOF_DELAY_US = SECOND_US;
 static void set_full(struct queue_server *server, int error)
 {
 	if (!server->is_full)
-		log_event(EVENT_QUEUE_FULL, log_number("reserve", (int64_t)server->reserve),
+		log_event(EVENT_QUEUE_FULL, log_number(reserve, (int64_t)server->reserve),
 			  log_error(error));
 	server->is_full = true;
 }
@@ -71,10 +71,9 @@ void server_is_copied(struct queue_server *server, const char *path, uint64_t in
 	if (server->is_copied)
 		return;
 	server->is_copied = true;
-	log_event(EVENT_QUEUE_COPIED, log_string("path", path), log_number("inode", (int64_t)inode),
-		  log_string("reason",
-			     "this queue was copied: new mail is refused. Stop Stagepost, "
-			     "run \"stagepost queue repair\", start it again"));
+	log_event(EVENT_QUEUE_COPIED, log_string(path, path), log_number(inode, (int64_t)inode),
+		  log_string(reason, "this queue was copied: new mail is refused. Stop Stagepost, "
+				     "run \"stagepost queue repair\", start it again"));
 }
 
 void server_check_numbers(struct queue_server *server)
@@ -85,7 +84,7 @@ void server_check_numbers(struct queue_server *server)
 	if (result > 0)
 		server_is_copied(server, misnamed.path, misnamed.inode);
 	else if (result < 0)
-		log_event(EVENT_QUEUE_ERROR, log_string("operation", "check numbers"),
+		log_event(EVENT_QUEUE_ERROR, log_string(operation, "check numbers"),
 			  log_error(result));
 }
 
@@ -96,14 +95,14 @@ void server_check_syncs(struct queue_server *server)
 
 	if (sync != server->sync)
 		log_event(EVENT_QUEUE_SYNC_CHANGED,
-			  log_string("from", queue_sync_name(server->sync)),
-			  log_string("to", queue_sync_name(sync)));
+			  log_string(sync_before, queue_sync_name(server->sync)),
+			  log_string(sync, queue_sync_name(sync)));
 	server->sync = sync;
 
 	if (is_doubtful && !server->is_doubtful)
 		log_event(EVENT_QUEUE_SYNC_FAILED,
-			  log_string("reason", "new mail is refused until a sync succeeds; one is "
-					       "tried every second. Look at the disk"));
+			  log_string(reason, "new mail is refused until a sync succeeds; one is "
+					     "tried every second. Look at the disk"));
 	else if (!is_doubtful && server->is_doubtful)
 		log_event(EVENT_QUEUE_SYNC_BACK);
 	server->is_doubtful = is_doubtful;
@@ -116,7 +115,7 @@ void server_check_sight(struct queue_server *server)
 	if (server->is_blind || !queue_intake_is_blind(server->intake))
 		return;
 	server->is_blind = true;
-	log_event(EVENT_SANDBOX_LACKS, log_string("feature", "leases (fs.leases-enable)"));
+	log_event(EVENT_SANDBOX_LACKS, log_string(feature, "leases (fs.leases-enable)"));
 }
 
 void server_prove(void *context)

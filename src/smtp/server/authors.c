@@ -47,15 +47,11 @@ static void explain_refusal(struct str field, const struct mail_verdict *reason,
 		*verdict_out = *reason;
 }
 
-/* The authors from FIRST on that are those of one field. */
-static size_t count_of_field(const struct header_authors *found, size_t first)
+/* ADDRESS: what is wrong, or whose it is; empty: no particular one. */
+static void keep_refused(struct smtp_transaction *t, struct str field, struct str address)
 {
-	size_t count = 1;
-
-	while (first + count < found->count &&
-	       str_equal(found->fields[first + count], found->fields[first]))
-		count++;
-	return count;
+	t->refused_field = arena_copy_str(t->envelope->arena, shown_field(field));
+	t->refused_address = arena_copy_str(t->envelope->arena, address);
 }
 
 bool smtp_authors_judge(struct smtp_server *s, struct mail_verdict *verdict_out)
@@ -63,19 +59,22 @@ bool smtp_authors_judge(struct smtp_server *s, struct mail_verdict *verdict_out)
 	struct smtp_transaction *t = s->transaction;
 	struct header_authors found = header_edit_authors(t->text.edit);
 	const struct mail_verdict *verdict;
-	size_t count;
 
 	verdict_out->class = MAIL_OK;
 	if (found.fault != HEADER_EDIT_GOOD) {
 		explain_fault(&found, verdict_out);
+		keep_refused(t, found.field, found.text);
 		return true;
 	}
-	for (; t->judged_authors < found.count; t->judged_authors += count) {
-		count = count_of_field(&found, t->judged_authors);
-		if (!smtp_ask_senders(s, found.addresses + t->judged_authors, count, &verdict))
+	for (; t->judged_authors < found.count; t->judged_authors++) {
+		struct str field = found.fields[t->judged_authors];
+		const struct str *author = &found.addresses[t->judged_authors];
+
+		if (!smtp_ask_senders(s, author, 1, &verdict))
 			return false;
 		if (verdict->class != MAIL_OK) {
-			explain_refusal(found.fields[t->judged_authors], verdict, verdict_out);
+			explain_refusal(field, verdict, verdict_out);
+			keep_refused(t, field, *author);
 			return true;
 		}
 	}

@@ -45,6 +45,8 @@ struct smtp_transaction {
 	const struct mail_verdict *refusal; /* why the message is refused, or NULL */
 	bool has_judged;                    /* the authors, or they need not be */
 	size_t judged_authors;              /* of them, so far */
+	struct str refused_field;           /* struct smtp_refusal */
+	struct str refused_address;
 };
 
 /* An exchange of AUTH. */
@@ -73,6 +75,7 @@ struct smtp_server {
 	bool has_quit;        /* the client sent QUIT */
 	bool chunk_is_last;
 	bool chunk_is_skipped; /* its message is already refused */
+	enum smtp_limit limit; /* at which the next reply refuses */
 	uint32_t errors;
 	uint32_t deferrals;                /* 4yz replies to commands */
 	uint32_t commands;                 /* commands without progress towards a message */

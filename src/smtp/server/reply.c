@@ -47,7 +47,7 @@ static bool is_news(struct smtp_server *s, unsigned code)
 	       s->deferrals++ < s->service->limits.errors;
 }
 
-static void report(const struct smtp_server *s, unsigned code, const char *status, const char *text)
+static void report(struct smtp_server *s, unsigned code, const char *status, const char *text)
 {
 	const struct smtp_transaction *t = s->transaction;
 	const struct smtp_refusal refusal = {
@@ -58,10 +58,14 @@ static void report(const struct smtp_server *s, unsigned code, const char *statu
 		.is_message = s->state == SMTP_STATE_END,
 		.envelope = t != NULL ? t->envelope : NULL,
 		.message_id = t != NULL ? smtp_text_message_id(&t->text) : STR(""),
+		.field = t != NULL ? t->refused_field : STR(""),
+		.address = t != NULL ? t->refused_address : STR(""),
+		.limit = s->limit,
 	};
 
 	if (code >= 400 && s->service->on_refusal != NULL)
 		s->service->on_refusal(s->peer.context, &refusal);
+	s->limit = SMTP_LIMIT_NONE;
 }
 
 /* Whether a reply with CODE is one error too many; then the last reply is sent instead. */
@@ -69,6 +73,7 @@ static bool exceeds_errors(struct smtp_server *s, unsigned code)
 {
 	if (code < 500 || ++s->errors <= s->service->limits.errors)
 		return false;
+	s->limit = SMTP_LIMIT_ERRORS;
 	smtp_reply_last(s, 421, "4.7.0", "Too many errors, closing the connection");
 	return true;
 }

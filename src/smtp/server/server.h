@@ -114,6 +114,15 @@ struct smtp_tls {
 };
 
 /* A reply 4yz or 5yz. */
+/* The limit of struct smtp_server_limits that a command is refused at. */
+enum smtp_limit {
+	SMTP_LIMIT_NONE,
+	SMTP_LIMIT_MESSAGE_SIZE,
+	SMTP_LIMIT_RECIPIENTS,
+	SMTP_LIMIT_ERRORS,
+	SMTP_LIMIT_COMMANDS,
+};
+
 struct smtp_refusal {
 	unsigned code;
 	const char *status; /* enhanced status code, or NULL */
@@ -122,6 +131,10 @@ struct smtp_refusal {
 	bool is_message;    /* it is the reply to a message, after its data */
 	const struct mail_envelope *envelope; /* of the transaction so far; NULL: none */
 	struct str message_id; /* the message's own, as far as received; empty: none */
+	/* If it is the header's fault, or an author's: the name of the field, and the address in
+	 * it; empty: none. */
+	struct str field, address;
+	enum smtp_limit limit;
 };
 
 /* The reply code for VERDICT, RFC 5321 section 4.2.2. */

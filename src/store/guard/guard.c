@@ -38,9 +38,9 @@ static void hold(struct guard *guard, const char *reason)
 	guard_remember_durably(guard); /* after a power failure, the same data must be held again */
 	snprintf(guard->reason, sizeof guard->reason, "%s", reason);
 	guard->is_held = true;
-	log_event(EVENT_STORE_HELD, log_string("reason", guard->reason),
-		  log_string("identity", guard->inner->identity),
-		  log_number("version", (int64_t)guard->inner->version));
+	log_event(EVENT_STORE_HELD, log_string(reason, guard->reason),
+		  log_string(identity, guard->inner->identity),
+		  log_number(version, (int64_t)guard->inner->version));
 	if (was_up)
 		tell_state(guard, false);
 }
@@ -50,8 +50,8 @@ static void go_on(struct guard *guard)
 {
 	if (guard->is_held) {
 		guard->is_held = false;
-		log_event(EVENT_STORE_RELEASED, log_string("identity", guard->inner->identity),
-			  log_number("version", (int64_t)guard->inner->version));
+		log_event(EVENT_STORE_RELEASED, log_string(identity, guard->inner->identity),
+			  log_number(version, (int64_t)guard->inner->version));
 		tell_reset(guard); /* what was cached meanwhile is not certain */
 	}
 	if (!guard->base.is_up)

@@ -83,8 +83,8 @@ static void log_failure(struct postgresql_writer *writer, const struct postgresq
 		return;
 	writer->has_failed = true;
 	snprintf(writer->failed_state, sizeof writer->failed_state, "%s", failure->state);
-	log_event(EVENT_STORE_ERROR, log_string("role", "change"),
-		  log_string("state", failure->state), log_string("reason", failure->text));
+	log_event(EVENT_STORE_ERROR, log_string(role, "change"), log_string(state, failure->state),
+		  log_string(reason, failure->text));
 }
 
 static void batch_failed(struct postgresql_batch *batch, const struct postgresql_failure *failure)

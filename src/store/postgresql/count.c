@@ -32,8 +32,8 @@ static void done(struct postgresql_request *request, const struct postgresql_fai
 	struct postgresql_reader *reader = &counting->store->reader;
 
 	if (failure != NULL && !failure->is_lost && !reader->has_failed_count)
-		log_event(EVENT_STORE_ERROR, log_string("role", "count"),
-			  log_string("state", failure->state), log_string("reason", failure->text));
+		log_event(EVENT_STORE_ERROR, log_string(role, "count"),
+			  log_string(state, failure->state), log_string(reason, failure->text));
 	if (failure == NULL || !failure->is_lost)
 		reader->has_failed_count = failure != NULL;
 	counting->counted(counting->context, failure != NULL ? -EIO : 0, counting->count);

@@ -165,8 +165,8 @@ static void add(struct postgresql_databases *databases, const PQconninfoOption *
 
 static int refuse(const char *reason)
 {
-	log_event(EVENT_STORE_REFUSED, log_string("role", "configuration"),
-		  log_str("reason", str_slice(reason, strcspn(reason, "\n"))));
+	log_event(EVENT_STORE_REFUSED, log_string(role, "configuration"),
+		  log_str(reason, str_slice(reason, strcspn(reason, "\n"))));
 	return -EINVAL;
 }
 

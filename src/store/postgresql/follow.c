@@ -204,8 +204,8 @@ static bool is_fresh(struct postgresql_store *store)
 	if (follower->cut_off_us == 0) {
 		follower->cut_off_us = follower->asked_us;
 		log_event(EVENT_STORE_STALE,
-			  log_string("database", postgresql_link_label(store->reader.link)),
-			  log_string("reason", follower->silence_us < 0 ? unknown : silent));
+			  log_string(database, postgresql_link_label(store->reader.link)),
+			  log_string(reason, follower->silence_us < 0 ? unknown : silent));
 	}
 	return false;
 }
@@ -372,8 +372,8 @@ void postgresql_follow_start(struct postgresql_store *store, const struct postgr
 	if (has_diverged(store, about)) {
 		if (strcmp(about->identity, store->base.identity) == 0)
 			log_event(EVENT_STORE_DIVERGED,
-				  log_string("database", postgresql_link_label(store->reader.link)),
-				  log_number("version", (int64_t)store->base.version));
+				  log_string(database, postgresql_link_label(store->reader.link)),
+				  log_number(version, (int64_t)store->base.version));
 		tell_everything(store, about);
 	}
 	if (!about->is_standby)

@@ -193,8 +193,8 @@ void postgresql_link_accept(struct postgresql_link *link)
 	link->tried = 0;
 	link->wait_us = POSTGRESQL_LINK_WAIT_MIN_US;
 	memset(link->reasons, 0, link->databases->count * sizeof *link->reasons);
-	log_event(EVENT_STORE_CONNECTED, log_string("role", link->name),
-		  log_string("database", postgresql_link_label(link)));
+	log_event(EVENT_STORE_CONNECTED, log_string(role, link->name),
+		  log_string(database, postgresql_link_label(link)));
 }
 
 void postgresql_link_refuse(struct postgresql_link *link, const char *reason)

@@ -23,9 +23,9 @@ static void log_reason(struct postgresql_link *link, enum log_name event, const 
 	if (event != EVENT_STORE_LOST && strcmp(line, known) == 0)
 		return;
 	memcpy(known, line, sizeof line);
-	log_event(event, log_string("role", link->name),
-		  log_string("database", postgresql_link_label(link)),
-		  log_str("reason", str_trim(str_from(line))));
+	log_event_like(log_write, event, EVENT_STORE_LOST, log_string(role, link->name),
+		       log_string(database, postgresql_link_label(link)),
+		       log_str(reason, str_trim(str_from(line))));
 }
 
 void postgresql_link_close(struct postgresql_link *link)

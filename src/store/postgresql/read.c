@@ -36,9 +36,9 @@ static void round_done(struct postgresql_request *request, const struct postgres
 	}
 	if (failure != NULL) {
 		if (!reader->has_failed)
-			log_event(EVENT_STORE_ERROR, log_string("role", "read"),
-				  log_string("state", failure->state),
-				  log_string("reason", failure->text));
+			log_event(EVENT_STORE_ERROR, log_string(role, "read"),
+				  log_string(state, failure->state),
+				  log_string(reason, failure->text));
 		round->request.failure.error = told_error(failure->error);
 		if (round->is_replaced)
 			postgresql_link_refuse(reader->link, failure->text);
@@ -192,8 +192,8 @@ static void go_down(struct postgresql_store *store)
 {
 	store->base.is_up = false;
 	if (store->reader.is_older && store->base.is_known)
-		log_event(EVENT_STORE_HELD, log_string("reason", POSTGRESQL_OLDER),
-			  log_number("version", (int64_t)store->base.version));
+		log_event(EVENT_STORE_HELD, log_string(reason, POSTGRESQL_OLDER),
+			  log_number(version, (int64_t)store->base.version));
 	if (store->base.handler != NULL)
 		store->base.handler->state(store->base.context, false);
 	while (store->reader.waiting != NULL) {

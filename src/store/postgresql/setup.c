@@ -127,8 +127,8 @@ static void miss(struct postgresql_setup *setup, const char *reason)
 {
 	if (setup->missed == NULL)
 		log_event(EVENT_STORE_HELD,
-			  log_string("database", postgresql_link_label(setup->link)),
-			  log_string("reason", reason));
+			  log_string(database, postgresql_link_label(setup->link)),
+			  log_string(reason, reason));
 	setup->missed = reason;
 	postgresql_link_refuse(setup->link, reason);
 }
@@ -216,8 +216,8 @@ static void migrated(struct postgresql_request *request, const struct postgresql
 		       "owner may run postgresql_schema.sql");
 		return;
 	}
-	log_event(EVENT_STORE_MADE, log_string("database", postgresql_link_label(setup->link)),
-		  log_number("schema", POSTGRESQL_SCHEMA));
+	log_event(EVENT_STORE_MADE, log_string(database, postgresql_link_label(setup->link)),
+		  log_number(schema, POSTGRESQL_SCHEMA));
 	ask_version(setup);
 }
 

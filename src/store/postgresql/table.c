@@ -245,8 +245,8 @@ static bool is_in_form(const struct directory_record *record)
 static void log_bad(const struct directory_record *record, const char *reason)
 {
 	log_event(EVENT_STORE_RECORD_BAD,
-		  log_string("table", directory_table_name(record->key.table)),
-		  log_str("key", record->key.name), log_string("reason", reason));
+		  log_string(table, directory_table_name(record->key.table)),
+		  log_str(key, record->key.name), log_string(reason, reason));
 }
 
 bool postgresql_record_take(const struct directory_schema *schema, const PGresult *result, int *row,

@@ -118,9 +118,8 @@ void sqlite_sum_tell(struct sqlite_store *store, const struct directory_key *key
 		return;
 	store->damage_told[store->damage_told_count++] = sum;
 	buffer_append_format(&reason, "%s" SQLITE_STORE_ADVICE, damage);
-	log_event(EVENT_STORE_DAMAGED, log_string("path", store->path),
-		  log_str("table", columns.table), log_str("key", key->name),
-		  log_str("reason", buffer_view(&reason)));
+	log_event(EVENT_STORE_DAMAGED, log_string(path, store->path), log_str(table, columns.table),
+		  log_str(key, key->name), log_str(reason, buffer_view(&reason)));
 }
 
 /* ---- changes ---- */

@@ -79,5 +79,5 @@ void sqlite_file_away(struct sqlite_store *store, const struct buffer *why)
 	buffer_append_byte(&store->away, '\0');
 	buffer_truncate(&store->away, store->away.length - 1);
 	store->base.held = buffer_data(&store->away);
-	log_event(EVENT_STORE_HELD, log_str("reason", buffer_view(why)));
+	log_event(EVENT_STORE_HELD, log_str(reason, buffer_view(why)));
 }

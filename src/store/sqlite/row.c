@@ -53,8 +53,8 @@ static void tell_bad(struct sqlite_store *store, const struct directory_key *key
 {
 	if (store->told_count++ < SQLITE_STORE_TOLD_MAX)
 		log_event(EVENT_STORE_RECORD_BAD,
-			  log_string("table", directory_table_name(key->table)),
-			  log_str("key", key->name), log_string("reason", reason));
+			  log_string(table, directory_table_name(key->table)),
+			  log_str(key, key->name), log_string(reason, reason));
 }
 
 /* The row's record in canonical form, or NULL and *REASON_OUT. */

@@ -112,8 +112,8 @@ static void tell_damage(struct sqlite_store *store, int error)
 		return;
 	store->is_damage_told = true;
 	buffer_append_format(&reason, "%s" SQLITE_STORE_ADVICE, sqlite3_errstr(error));
-	log_event(EVENT_STORE_DAMAGED, log_string("path", store->path),
-		  log_str("reason", buffer_view(&reason)));
+	log_event(EVENT_STORE_DAMAGED, log_string(path, store->path),
+		  log_str(reason, buffer_view(&reason)));
 }
 
 int sqlite_failed(struct sqlite_store *store, int error, const char *operation)
@@ -124,9 +124,9 @@ int sqlite_failed(struct sqlite_store *store, int error, const char *operation)
 	if (sqlite_is_damage(error))
 		tell_damage(store, error);
 	else if (!*has_failed)
-		log_event(EVENT_STORE_ERROR, log_string("operation", operation),
-			  log_string("path", store->path),
-			  log_string("error", sqlite3_errmsg(store->database)));
+		log_event(EVENT_STORE_ERROR, log_string(operation, operation),
+			  log_string(path, store->path),
+			  log_string(error, sqlite3_errmsg(store->database)));
 	*has_failed = true;
 	return sqlite_errno(store, error);
 }

@@ -63,20 +63,23 @@ static void values_are_escaped(void **state)
 		const char *value;
 		const char *line;
 	} cases[] = {
-		{"plain", "event=delivered v=plain"},
-		{"", "event=delivered v=\"\""},
-		{"two words", "event=delivered v=\"two words\""},
-		{"a\"b", "event=delivered v=\"a\\\"b\""},
-		{"a\\b", "event=delivered v=\"a\\\\b\""},
-		{"a=b", "event=delivered v=\"a=b\""},
-		{"12", "event=delivered v=\"12\""},
-		{"-0", "event=delivered v=\"-0\""},
-		{"012", "event=delivered v=012"},
-		{"1.2", "event=delivered v=1.2"},
-		{"x\nlevel=error event=lie", "event=delivered v=\"x\\nlevel=error event=lie\""},
-		{"\r\t", "event=delivered v=\"\\r\\t\""},
-		{"\x1b[31m\x7f", "event=delivered v=\"\\x1b[31m\\x7f\""},
-		{"\xc3\xa9", "event=delivered v=\"\\xc3\\xa9\""},
+		{"plain", "event=delivered text=plain"},
+		{"", "event=delivered"},
+		{"two words", "event=delivered text=\"two words\""},
+		{"a\"b", "event=delivered text=\"a\\\"b\""},
+		{"a\\b", "event=delivered text=\"a\\\\b\""},
+		{"a=b", "event=delivered text=\"a=b\""},
+		{"12", "event=delivered text=\"12\""},
+		{"-0", "event=delivered text=\"-0\""},
+		{"012", "event=delivered text=012"},
+		{"1.2", "event=delivered text=\"1.2\""},
+		{"1.", "event=delivered text=1."},
+		{"1.2.3", "event=delivered text=1.2.3"},
+		{"01.2", "event=delivered text=01.2"},
+		{"x\nlevel=error event=lie", "event=delivered text=\"x\\nlevel=error event=lie\""},
+		{"\r\t", "event=delivered text=\"\\r\\t\""},
+		{"\x1b[31m\x7f", "event=delivered text=\"\\x1b[31m\\x7f\""},
+		{"\xc3\xa9", "event=delivered text=\"\\xc3\\xa9\""},
 	};
 	int ends[2];
 
@@ -86,7 +89,7 @@ static void values_are_escaped(void **state)
 
 		assert_int_equal(pipe(ends), 0);
 		redirect(ends[1]);
-		log_event(EVENT_DELIVERED, log_string("v", cases[i].value));
+		log_event(EVENT_DELIVERED, log_string(text, cases[i].value));
 		log_flush();
 		restore();
 		fields = fields_of(read_pipe(ends[0]));
@@ -107,9 +110,10 @@ static void a_line_has_its_fields(void **state)
 	(void)state;
 	assert_int_equal(pipe(ends), 0);
 	redirect(ends[1]);
-	log_event(EVENT_MESSAGE_QUEUED, log_id((struct mail_id){457, 0x63f1a2b3c4d5e}),
-		  log_number("size", -9223372036854775807 - 1), log_number("n", 7),
-		  log_error(-ENOSPC), log_str("nul", str_slice("a\0b", 3)));
+	log_event_like(log_write, EVENT_MESSAGE_QUEUED, EVENT_QUEUE_ERROR,
+		       log_id((struct mail_id){457, 0x63f1a2b3c4d5e}),
+		       log_number(number, -9223372036854775807 - 1), log_positive(client_port, 7),
+		       log_error(-ENOSPC), log_str(path, str_slice("a\0b", 3)));
 	assert_int_equal(read_pipe(ends[0]).length, 0);
 	log_flush();
 	restore();
@@ -118,12 +122,35 @@ static void a_line_has_its_fields(void **state)
 	assert_true(timestamp_parse(str_slice(line.data + 5, TIMESTAMP_SIZE - 1), &time_us));
 	snprintf(expected, sizeof expected,
 		 " level=info process=test[%d] event=message_queued id=457-63f1a2b3c4d5e "
-		 "size=-9223372036854775808 n=7 error=\"No space left on device\" "
-		 "nul=\"a\\x00b\"\n",
+		 "number=-9223372036854775808 client_port=7 error=\"No space left on device\" "
+		 "path=\"a\\x00b\"\n",
 		 (int)getpid());
 	line = str_skip(line, 5 + TIMESTAMP_SIZE - 1);
 	assert_int_equal(line.length, strlen(expected));
 	assert_memory_equal(line.data, expected, line.length);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+/* But the sender of a bounce is empty, and a time that has not passed is none. */
+static void what_is_empty_is_left_out(void **state)
+{
+	static const char expected[] = "event=failed from=\"\" delay=0.000 text=x";
+	int ends[2];
+	struct str fields;
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	redirect(ends[1]);
+	log_event(EVENT_FAILED, log_id((struct mail_id){0, 7}), log_from(STR("")),
+		  log_str(to, STR("")), log_string(server, ""), log_seconds(delay, -1), log_none(),
+		  log_string(text, "x"));
+	log_event(EVENT_MESSAGE_QUEUED, log_positive(uid, 0));
+	log_flush();
+	restore();
+	fields = read_pipe(ends[0]);
+	assert_non_null(memmem(fields.data, fields.length, expected, sizeof expected - 1));
+	assert_non_null(memmem(fields.data, fields.length, "event=message_queued\n", 21));
 	close(ends[0]);
 	close(ends[1]);
 }
@@ -159,7 +186,7 @@ static void long_values_are_cut(void **state)
 	memset(value, 'x', sizeof value);
 	assert_int_equal(pipe(ends), 0);
 	redirect(ends[1]);
-	log_event(EVENT_DELIVERED, log_str("v", str_slice(value, sizeof value)));
+	log_event(EVENT_DELIVERED, log_str(text, str_slice(value, sizeof value)));
 	log_flush();
 	restore();
 	line = read_pipe(ends[0]);
@@ -186,7 +213,7 @@ static void a_full_pipe_does_not_block(void **state)
 	assert_int_equal(pipe(ends), 0);
 	redirect(ends[1]);
 	for (size_t i = 0; i < written; i++)
-		log_event(EVENT_DELIVERED, log_str("v", str_slice(value, sizeof value)));
+		log_event(EVENT_DELIVERED, log_str(text, str_slice(value, sizeof value)));
 	for (int i = 0; i < 40; i++) {
 		lines = read_pipe(ends[0]);
 		while (str_split(&lines, '\n', &line)) {
@@ -248,7 +275,7 @@ static void what_a_full_pipe_did_not_take_is_written(void **state)
 	redirect(ends[1]);
 	os_loop_set_idle(loop, log_flush);
 	for (size_t i = 0; i < HELD_LINES; i++)
-		log_event(EVENT_DELIVERED, log_str("v", str_slice(value, sizeof value)));
+		log_event(EVENT_DELIVERED, log_str(text, str_slice(value, sizeof value)));
 	assert_int_equal(pthread_create(&thread, NULL, read_late, &reader), 0);
 	os_timer_start(patience, 20 * 1000000);
 	os_loop_run(loop);
@@ -300,8 +327,9 @@ static void json_survives_a_round(void **state)
 	assert_int_equal(pipe(ends), 0);
 	redirect(ends[1]);
 	log_configure(LOG_FORMAT_JSON, LOG_TARGET_STDERR);
-	log_event(EVENT_MESSAGE_QUEUED, log_id((struct mail_id){457, 0x63f}),
-		  log_number("size", -5), log_str("text", value));
+	log_event(EVENT_DELIVERED, log_id((struct mail_id){457, 0x63f}), log_number(size, -5),
+		  log_seconds(delay, 61002999), log_str(text, value), log_string(server, ""),
+		  log_from(STR("")));
 	log_flush();
 	log_configure(LOG_FORMAT_LOGFMT, LOG_TARGET_STDERR);
 	restore();
@@ -309,8 +337,11 @@ static void json_survives_a_round(void **state)
 	assert_int_equal(lines.data[0], '{');
 	lines.length--;
 	assert_true(log_line_parse(arena, lines, &line));
-	assert_true(str_equal(log_line_get(&line, "event"), STR("message_queued")));
+	assert_int_equal(line.count, 9);
+	assert_true(str_equal(log_line_get(&line, "event"), STR("delivered")));
 	assert_true(str_equal(log_line_get(&line, "id"), STR("457-63f")));
+	assert_non_null(memmem(lines.data, lines.length, ",\"delay\":61.002,", 16));
+	assert_non_null(memmem(lines.data, lines.length, ",\"from\":\"\"}", 11));
 	assert_true(str_equal(log_line_get(&line, "size"), STR("-5")));
 	assert_true(str_equal(log_line_get(&line, "text"), value));
 	for (size_t length = 0; length < lines.length; length++)
@@ -361,6 +392,35 @@ static void levels_have_names(void **state)
 	}
 }
 
+/* A field is in a row once, and each field in some row. */
+static void rows_have_fields(void **state)
+{
+	bool is_used[LOG_KEY_COUNT] = {false};
+
+	(void)state;
+	assert_string_equal(log_key_name(LOG_SENDER_from), "from");
+	assert_int_equal(log_event_fields(EVENT_RESCAN, true)[0], LOG_NUMBER_found);
+	assert_int_equal(log_event_fields(EVENT_RESCAN, true)[1], LOG_KEY_COUNT);
+	for (unsigned i = 0; i < EVENT_COUNT; i++) {
+		bool is_in_row[LOG_KEY_COUNT] = {false};
+
+		for (int always = 0; always < 2; always++) {
+			const unsigned char *keys = log_event_fields((enum log_name)i, always);
+
+			for (; *keys < LOG_KEY_COUNT; keys++) {
+				if (is_in_row[*keys])
+					fail_msg("%s has %s twice",
+						 log_event_name((enum log_name)i),
+						 log_key_name((enum log_key) * keys));
+				is_in_row[*keys] = is_used[*keys] = true;
+			}
+		}
+	}
+	for (unsigned i = 0; i < LOG_KEY_COUNT; i++)
+		if (!is_used[i])
+			fail_msg("no event has %s", log_key_name((enum log_key)i));
+}
+
 static size_t count_lines(struct str lines, const char *event)
 {
 	size_t count = 0;
@@ -382,9 +442,9 @@ static void a_flood_of_lines_is_counted(void **state)
 	assert_int_equal(pipe(ends), 0);
 	redirect(ends[1]);
 	for (unsigned i = 0; i < 1000; i++)
-		log_event_rated(EVENT_IPC_REFUSED, log_number("type", i));
+		log_event_rated(EVENT_IPC_REFUSED, log_number(type, i));
 	for (unsigned i = 0; i < 100; i++)
-		log_event(EVENT_IPC_ERROR, log_number("n", i));
+		log_event(EVENT_IPC_ERROR, log_number(pid, i));
 	log_flush();
 	restore();
 	lines = read_pipe(ends[0]);
@@ -482,6 +542,8 @@ int main(void)
 		cmocka_unit_test(json_survives_a_round),
 		cmocka_unit_test(the_journal_is_told_priorities),
 		cmocka_unit_test(levels_have_names),
+		cmocka_unit_test(rows_have_fields),
+		cmocka_unit_test(what_is_empty_is_left_out),
 		cmocka_unit_test(a_flood_of_lines_is_counted),
 		cmocka_unit_test(only_a_process_s_own_lines_are_passed_on),
 	};

@@ -19,6 +19,8 @@ struct beginning {
 	struct str certificate;
 	struct str certificate_name;
 	struct str protocol;
+	uint32_t port;
+	struct str session;
 	struct str mechanism;
 	bool has_initial;
 	struct str initial;
@@ -35,14 +37,16 @@ static bool unpack_beginning(struct str body, struct beginning *out)
 	out->certificate = unpack_str(&unpack);
 	out->certificate_name = unpack_str(&unpack);
 	out->protocol = unpack_str(&unpack);
+	out->port = unpack_u32(&unpack);
+	out->session = unpack_str(&unpack);
 	out->mechanism = unpack_str(&unpack);
 	out->has_initial = unpack_u32(&unpack) != 0;
 	out->initial = unpack_str(&unpack);
 	if (!unpack_is_whole(&unpack) || address.length != AUTH_ADDRESS_SIZE ||
 	    out->exporter.length > AUTH_BINDING_MAX || out->end_point.length > AUTH_BINDING_MAX ||
 	    out->certificate.length > TEXT_MAX || out->certificate_name.length > TEXT_MAX ||
-	    out->protocol.length > TEXT_MAX || out->mechanism.length >= AUTH_MECHANISM_SIZE ||
-	    out->initial.length > AUTH_MESSAGE_MAX)
+	    out->protocol.length > TEXT_MAX || out->session.length > TEXT_MAX ||
+	    out->mechanism.length >= AUTH_MECHANISM_SIZE || out->initial.length > AUTH_MESSAGE_MAX)
 		return false;
 	memcpy(&out->address, address.data, sizeof out->address);
 	return true;
@@ -76,10 +80,11 @@ static void append_nonce(struct buffer *out)
 static void keep_texts(struct auth_attempt *attempt, const struct beginning *begin)
 {
 	const struct str sources[] = {begin->exporter, begin->end_point, begin->certificate_name,
-				      begin->protocol};
+				      begin->protocol, begin->session};
 	struct sasl_peer *peer = &attempt->peer;
-	struct str *const places[] = {&peer->exporter, &peer->end_point, &peer->certificate_name,
-				      &attempt->protocol, &peer->nonce};
+	struct str *const places[] = {&peer->exporter,         &peer->end_point,
+				      &peer->certificate_name, &attempt->protocol,
+				      &attempt->session,       &peer->nonce};
 	size_t starts[COUNT_OF(places) + 1];
 
 	attempt->texts.is_secret = true;
@@ -104,6 +109,7 @@ static struct auth_attempt *attempt_new(struct auth_asker *asker, uint32_t tag,
 	attempt->asker = asker;
 	attempt->tag = tag;
 	attempt->address = begin->address;
+	attempt->port = begin->port;
 	attempt->client = auth_failures_client(&begin->address);
 	memcpy(attempt->mechanism_name, mechanism->name, sizeof attempt->mechanism_name);
 	attempt->asked_us = os_clock_boot_us();

@@ -63,25 +63,25 @@ void auth_attempt_challenge(struct auth_attempt *attempt, struct str message)
 	challenge(attempt, AUTH_CHALLENGE, message);
 }
 
+/* REASON: of what did not succeed. COUNT: of failures; -1: it is none. */
 static void log_attempt(const struct auth_attempt *attempt, enum log_name event, struct str user,
-			const char *reason, unsigned count)
+			const char *reason, int64_t count)
 {
-	char client[OS_SOCKET_TEXT_SIZE];
+	void (*write)(enum log_name name, const struct log_field *fields) =
+		event == EVENT_AUTH_UNAVAILABLE ? log_write_rated : log_write;
+	bool is_refused = event == EVENT_AUTH_REFUSED;
+	char address[OS_SOCKET_TEXT_SIZE];
 
-	os_socket_address_format_mapped(&attempt->address, client);
-	if (event == EVENT_AUTH_ACCEPTED || event == EVENT_AUTH_CANCELLED)
-		log_event(event, log_string("client", client), log_str("user", user),
-			  log_string("mechanism", attempt->mechanism_name),
-			  log_str("protocol", attempt->protocol));
-	else if (event == EVENT_AUTH_UNAVAILABLE)
-		log_event_rated(event, log_string("client", client), log_str("user", user),
-				log_string("mechanism", attempt->mechanism_name),
-				log_string("reason", reason));
-	else
-		log_event(event, log_string("client", client), log_str("user", user),
-			  log_string("mechanism", attempt->mechanism_name),
-			  log_str("protocol", attempt->protocol), log_string("reason", reason),
-			  log_number("count", count));
+	os_socket_address_format_mapped(&attempt->address, address);
+	log_event_like(
+		write, event, EVENT_AUTH_REFUSED, log_string(client, address),
+		log_positive(client_port, attempt->port), log_str(session, attempt->session),
+		log_str(user, user), log_string(mechanism, attempt->mechanism_name),
+		log_str(protocol, attempt->protocol), log_string(reason, reason),
+		count >= 0 ? log_number(count, count) : log_none(),
+		log_string(setting, is_refused ? "auth.failure_limit" : ""),
+		log_positive(limit,
+			     is_refused ? attempt->asker->server->config->auth.failure_limit : 0));
 }
 
 void auth_attempt_accept(struct auth_attempt *attempt, struct str user)
@@ -91,7 +91,7 @@ void auth_attempt_accept(struct auth_attempt *attempt, struct str user)
 
 	auth_failures_forgive(attempt->asker->server->failures, &attempt->address, user);
 	auth_known_add(attempt->asker->server->known, &attempt->client, os_clock_boot_us());
-	log_attempt(attempt, EVENT_AUTH_ACCEPTED, user, NULL, 0);
+	log_attempt(attempt, EVENT_AUTH_ACCEPTED, user, "", -1);
 	send_answer(attempt->asker, attempt->tag, &answer);
 	auth_attempt_free(attempt);
 }
@@ -179,7 +179,7 @@ void auth_attempt_leave(struct auth_attempt *attempt)
 		return;
 	if (attempt->sasl != NULL)
 		sasl_claimed(attempt->sasl, &user);
-	log_attempt(attempt, EVENT_AUTH_CANCELLED, buffer_view(&user), NULL, 0);
+	log_attempt(attempt, EVENT_AUTH_CANCELLED, buffer_view(&user), "", -1);
 	if (!is_probe(attempt)) {
 		auth_attempt_free(attempt);
 		return;
@@ -198,6 +198,6 @@ void auth_attempt_refuse(struct auth_attempt *attempt, enum auth_refusal refusal
 		return;
 	}
 	if (refusal == AUTH_TEMPORARY)
-		log_attempt(attempt, EVENT_AUTH_UNAVAILABLE, user, reason, 0);
+		log_attempt(attempt, EVENT_AUTH_UNAVAILABLE, user, reason, -1);
 	refuse_now(attempt, refusal);
 }

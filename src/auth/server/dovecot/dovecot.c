@@ -100,8 +100,8 @@ static void disconnect(struct dovecot *dovecot)
 static void lose(struct dovecot *dovecot, const char *operation, int error)
 {
 	if (!dovecot->is_failure_logged)
-		log_event(EVENT_AUTH_SERVICE_LOST, log_string("path", dovecot->path),
-			  log_string("operation", operation), log_error(error));
+		log_event(EVENT_AUTH_SERVICE_LOST, log_string(path, dovecot->path),
+			  log_string(operation, operation), log_error(error));
 	dovecot->is_failure_logged = true;
 	disconnect(dovecot);
 	os_timer_start(dovecot->retry, dovecot->delay_us);

@@ -47,7 +47,7 @@ void remote_silent_add(struct remote_silent *silent, const struct dns_server *se
 	(void)remote_memory_keep(silent->passed, key, SILENT_US);
 	(void)remote_memory_keep(silent->known, key, KNOWN_US);
 	remote_peer_format(server, peer);
-	log_event_rated(EVENT_SERVER_SILENT, log_string("host", peer), log_string("text", reason));
+	log_event_rated(EVENT_SERVER_SILENT, log_string(host, peer), log_string(text, reason));
 }
 
 bool remote_silent_has(struct remote_silent *silent, const struct dns_server *server)

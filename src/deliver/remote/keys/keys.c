@@ -44,8 +44,8 @@ static void open_certificate(struct remote_keys *own, struct certificate *one,
 	else if (tls_client_certificate_open(chain, keys_signer(own->keys), &one->opened,
 					     &reason) == 0)
 		return;
-	log_event_rated(EVENT_CERTIFICATE_ERROR, log_string("certificate", one->name),
-			log_str("text", buffer_view(&reason)));
+	log_event_rated(EVENT_CERTIFICATE_ERROR, log_string(certificate, one->name),
+			log_str(text, buffer_view(&reason)));
 	buffer_clear(&reason);
 }
 

@@ -173,8 +173,7 @@ void remote_authorities_log(const struct remote_authorities *authorities)
 
 	for (; file != NULL; file = file->next)
 		if (file->problem != NULL)
-			log_event(EVENT_TLS_AUTHORITY_UNREADABLE,
-				  log_string("text", file->problem));
+			log_event(EVENT_TLS_AUTHORITY_UNREADABLE, log_string(text, file->problem));
 }
 
 bool remote_authorities_has_all(struct remote_authorities *authorities, const struct config *config)

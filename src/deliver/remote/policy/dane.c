@@ -44,7 +44,7 @@ static void report_problem(struct remote_dane *dane, const char *path, struct st
 {
 	buffer_append_format(&dane->problem, "dns_trust_anchor %s: " STR_FORMAT, path,
 			     STR_ARGUMENTS(reason));
-	log_event(EVENT_DNS_TRUST_ANCHOR_UNREADABLE, log_str("text", buffer_view(&dane->problem)));
+	log_event(EVENT_DNS_TRUST_ANCHOR_UNREADABLE, log_str(text, buffer_view(&dane->problem)));
 	buffer_append_byte(&dane->problem, '\0');
 }
 

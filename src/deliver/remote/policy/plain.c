@@ -48,7 +48,8 @@ static void log_plain(enum log_name event, const struct dns_server *server, cons
 	char peer[REMOTE_PEER_SIZE];
 
 	remote_peer_format(server, peer);
-	log_event_rated(event, log_string("host", peer), log_string("text", reason));
+	log_event_like(log_write_rated, event, EVENT_TLS_PLAIN, log_string(host, peer),
+		       log_string(text, reason));
 }
 
 void remote_plain_add(struct remote_plain *plain, const struct dns_server *server,

@@ -58,9 +58,9 @@ static void try(const struct remote_policy_question *question, bool is_allowed,
 	if (is_allowed)
 		return;
 	policy->flaw = TLSRPT_VALIDATION_FAILURE;
-	log_event_rated(EVENT_POLICY_UNMET, log_string("domain", question->domain),
-			log_string("host", question->server->host),
-			log_string("reason", "the policy does not name the host"));
+	log_event_rated(EVENT_POLICY_UNMET, log_string(domain, question->domain),
+			log_string(host, question->server->host),
+			log_string(reason, "the policy does not name the host"));
 }
 
 static const char *describe(const struct sts_answer *answer, struct arena *arena)

@@ -33,8 +33,8 @@ static void log_missing(const struct config_source *source, const struct in6_add
 	char text[OS_SOCKET_TEXT_SIZE];
 
 	os_socket_address_format_mapped(address, text);
-	log_event_rated(EVENT_SOURCE_MISSING, log_string("source", source->name),
-			log_string("address", text));
+	log_event_rated(EVENT_SOURCE_MISSING, log_string(source, source->name),
+			log_string(address, text));
 }
 
 /* Those that are not there yet are no error: they may come. */

@@ -187,9 +187,9 @@ bool remote_session_log_in(struct remote_session *session, void (*resume)(void *
 
 void remote_session_log_refusal(const struct remote_session *session, const char *peer)
 {
-	log_event_rated(EVENT_LOGIN_REFUSED, log_string("host", peer),
-			log_string("user", session->login.wanted.user),
-			log_string("text", smtp_client_failure(session->engine.smtp)->text));
+	log_event_rated(EVENT_LOGIN_REFUSED, log_string(host, peer),
+			log_string(user, session->login.wanted.user),
+			log_string(text, smtp_client_failure(session->engine.smtp)->text));
 }
 
 void remote_session_want_login(struct remote_session *session, const struct remote_login *wanted)

@@ -58,11 +58,11 @@ static void log_decision(const struct remote_place *place, bool may)
 
 	limit_total_of(places->limits, class->key, &total);
 	os_socket_address_format_mapped(&place->address, address);
-	log_event(EVENT_CLASS_DECIDED, log_string("class", class->mask),
-		  log_string("direction", "out"), log_string("result", may ? "counted" : "full"),
-		  log_number("in", (int64_t)total.in), log_number("out", (int64_t)total.out),
-		  log_number("queue", class->queue), log_string("server", address),
-		  log_string("name", place->host));
+	log_event(EVENT_CLASS_DECIDED, log_string(class, class->mask), log_string(direction, "out"),
+		  log_string(result, may ? "counted" : "full"), log_number(in, (int64_t)total.in),
+		  log_number(out, (int64_t)total.out), log_string(setting, "queue"),
+		  log_number(limit, class->queue), log_string(server, address),
+		  log_string(name, place->host));
 }
 
 /* Whether mail waits for a place in its class. */

@@ -6,7 +6,7 @@
 static void log_list_error(int result)
 {
 	if (result < 0)
-		log_event(EVENT_QUEUE_ERROR, log_string("path", "intd/due"), log_error(result));
+		log_event(EVENT_QUEUE_ERROR, log_string(path, "intd/due"), log_error(result));
 }
 
 void due_list_begin(struct due_list *list, const struct queue_store *store)

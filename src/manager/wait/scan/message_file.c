@@ -14,7 +14,7 @@ static bool look(struct queue_store *store, const struct queue_walk *walk, enum 
 	error = walk != NULL ? queue_walk_info(walk, info)
 			     : os_file_info_at(queue_store_directory(store), path, info);
 	if (error < 0 && error != -ENOENT) {
-		log_event(EVENT_QUEUE_ERROR, log_string("path", path), log_error(error));
+		log_event(EVENT_QUEUE_ERROR, log_string(path, path), log_error(error));
 		*info = (struct os_file_info){.inode = number};
 		return true;
 	}

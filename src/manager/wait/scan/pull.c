@@ -60,7 +60,7 @@ static void open_pipe(struct pull *pull)
 	pull->pipe = os_file_open(queue_store_directory(pull->store), "lock/trigger",
 				  OS_FILE_READ | OS_FILE_NO_BLOCK);
 	if (pull->pipe < 0) {
-		log_event_rated(EVENT_QUEUE_ERROR, log_string("operation", "open lock/trigger"),
+		log_event_rated(EVENT_QUEUE_ERROR, log_string(operation, "open lock/trigger"),
 				log_error(pull->pipe));
 		os_timer_start(pull->again, AGAIN_US);
 		return;

@@ -146,7 +146,7 @@ bool scan_has_yet_to_find(const struct scan *scan, uint64_t number)
 
 static void on_stray(const char *path)
 {
-	log_event(EVENT_MESSAGE_DAMAGED, log_string("path", path));
+	log_event(EVENT_MESSAGE_DAMAGED, log_string(path, path));
 }
 
 static void enter_place(struct scan *scan)
@@ -175,8 +175,8 @@ static void plan_next(struct scan *scan)
 static void log_ahead(struct scan *scan)
 {
 	if (scan->ahead > 0)
-		log_event(EVENT_CLOCK_BEHIND, log_number("messages", (int64_t)scan->ahead),
-			  log_number("seconds", scan->ahead_us / SECOND_US));
+		log_event(EVENT_CLOCK_BEHIND, log_number(messages, (int64_t)scan->ahead),
+			  log_number(seconds, scan->ahead_us / SECOND_US));
 	scan->ahead = 0;
 	scan->ahead_us = 0;
 }
@@ -185,7 +185,7 @@ static void finish(struct scan *scan)
 {
 	scan->is_running = false;
 	plan_next(scan);
-	log_event(EVENT_RESCAN, log_number("found", (int64_t)scan->found));
+	log_event(EVENT_RESCAN, log_number(found, (int64_t)scan->found));
 	log_ahead(scan);
 	if (!scan->only_new) {
 		if (due_list_end(&scan->due)) { /* another compares it with the files at once */
@@ -283,7 +283,7 @@ static bool step(struct scan *scan, int64_t now_us)
 		return next_place(scan);
 	scan->has_failed = scan->has_failed || result < 0;
 	if (result < 0)
-		log_event(EVENT_QUEUE_ERROR, log_string("operation", "scan"), log_error(result));
+		log_event(EVENT_QUEUE_ERROR, log_string(operation, "scan"), log_error(result));
 	else if (scan->place < MAIL_STAGE_COUNT ? take_queued(scan, number)
 						: take_preprocessed(scan, number, now_us))
 		scan->found++;

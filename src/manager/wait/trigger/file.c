@@ -15,7 +15,7 @@ void triggers_look(struct triggers *triggers, struct str name)
 		return;
 	result = queue_trigger_is_set(triggers->store, name);
 	if (result < 0)
-		log_event(EVENT_QUEUE_ERROR, log_str("trigger", name), log_error(result));
+		log_event(EVENT_QUEUE_ERROR, log_str(trigger, name), log_error(result));
 	if (result != 0)
 		trigger_add(triggers, name);
 }
@@ -30,8 +30,7 @@ struct str triggers_until(struct triggers *triggers, struct trigger *trigger)
 		return str_from(trigger->until);
 	error = queue_trigger_read_until(triggers->store, str_from(trigger->name), &until);
 	if (error < 0 && error != -ENOENT) /* removed by hand: the next reading notices */
-		log_event(EVENT_QUEUE_ERROR, log_string("trigger", trigger->name),
-			  log_error(error));
+		log_event(EVENT_QUEUE_ERROR, log_string(trigger, trigger->name), log_error(error));
 	if (error < 0)
 		return STR("");
 	trigger->until = trigger_copy(buffer_view(&until));
@@ -91,7 +90,7 @@ int triggers_read(struct triggers *triggers)
 		trigger->is_seen = false;
 	error = queue_trigger_each(triggers->store, on_name, triggers);
 	if (error < 0) {
-		log_event(EVENT_QUEUE_ERROR, log_string("operation", "read triggers"),
+		log_event(EVENT_QUEUE_ERROR, log_string(operation, "read triggers"),
 			  log_error(error));
 		triggers->is_read |= error == -ENOENT; /* nothing can be held there */
 		return error;

@@ -136,11 +136,11 @@ struct trigger *triggers_set_until(struct triggers *triggers, struct str name, s
 		return trigger;
 	error = queue_trigger_set_until(triggers->store, name, os_clock_wall_us(), reason, until);
 	if (error < 0) {
-		log_event(EVENT_QUEUE_ERROR, log_str("trigger", name), log_error(error));
+		log_event(EVENT_QUEUE_ERROR, log_str(trigger, name), log_error(error));
 		return NULL;
 	}
 	trigger = trigger_add(triggers, name);
-	log_event(EVENT_TRIGGER_SET, log_str("trigger", name), log_str("reason", reason));
+	log_event(EVENT_TRIGGER_SET, log_str(trigger, name), log_str(reason, reason));
 	return trigger;
 }
 
@@ -180,8 +180,8 @@ static void forget_prober(struct triggers *triggers, struct trigger *trigger)
 /* Its file is gone. */
 void trigger_drop(struct triggers *triggers, struct trigger *trigger)
 {
-	log_event(EVENT_TRIGGER_RELEASED, log_string("trigger", trigger->name),
-		  log_number("messages", (int64_t)trigger->waiters.count));
+	log_event(EVENT_TRIGGER_RELEASED, log_string(trigger, trigger->name),
+		  log_number(messages, (int64_t)trigger->waiters.count));
 	free(trigger->until); /* another file is another hold */
 	trigger->until = NULL;
 	forget_prober(triggers, trigger);
@@ -201,8 +201,7 @@ static int remove_file(struct triggers *triggers, const struct trigger *trigger)
 	int error = queue_trigger_release(triggers->store, str_from(trigger->name));
 
 	if (error < 0)
-		log_event(EVENT_QUEUE_ERROR, log_string("trigger", trigger->name),
-			  log_error(error));
+		log_event(EVENT_QUEUE_ERROR, log_string(trigger, trigger->name), log_error(error));
 	return error;
 }
 

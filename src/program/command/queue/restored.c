@@ -30,9 +30,9 @@ static void log_restored(const struct queue_control *control, uint64_t old, uint
 	if (number != old)
 		mail_id_format(envelope->id, now);
 	log_event(EVENT_MESSAGE_RESTORED, log_id((struct mail_id){old, envelope->id.born_us}),
-		  log_string("message", now), log_str("from", envelope->sender),
-		  log_number("recipients", count_open(control)),
-		  log_number("size", (int64_t)envelope->size));
+		  log_string(message, now), log_from(envelope->sender),
+		  log_number(recipients, count_open(control)),
+		  log_number(size, (int64_t)envelope->size));
 }
 
 static int hold_restored(struct queue_store *store, struct mail_id id)
@@ -55,7 +55,7 @@ int queue_restored_keep(struct queue_restored *restored, uint64_t old, uint64_t 
 		return result;
 	restored->count++;
 	if (entry.control == NULL) { /* the manager says what is wrong with it */
-		log_event(EVENT_MESSAGE_RESTORED, log_number("number", (int64_t)number));
+		log_event(EVENT_MESSAGE_RESTORED, log_number(number, (int64_t)number));
 		return 0;
 	}
 	if (restored->is_to_hold)

@@ -50,9 +50,9 @@ int command_mail_refused(const struct command_mail *mail, const struct config *c
 	int status = command_mail_failed(mail, error, reason);
 
 	if (open_log(mail->name, config))
-		log_event(EVENT_MESSAGE_REFUSED, log_number("uid", (int64_t)caller->id),
-			  log_string("user", caller->name), log_number("status", status),
-			  log_str("text", explain(error, reason)));
+		log_event(EVENT_MESSAGE_REFUSED, log_number(uid, (int64_t)caller->id),
+			  log_string(user, caller->name), log_number(exit_status, status),
+			  log_str(text, explain(error, reason)));
 	return status;
 }
 
@@ -63,10 +63,10 @@ void command_mail_accepted(const struct command_mail *mail, const struct config 
 	if (!open_log(mail->name, config))
 		return;
 	log_event(EVENT_MESSAGE_ACCEPTED, log_id(envelope->id),
-		  log_number("uid", (int64_t)caller->id), log_string("user", caller->name),
-		  log_str("from", envelope->sender),
-		  log_number("recipients", (int64_t)envelope->recipient_count),
-		  log_number("size", (int64_t)envelope->size));
+		  log_number(uid, (int64_t)caller->id), log_string(user, caller->name),
+		  log_from(envelope->sender),
+		  log_number(recipients, (int64_t)envelope->recipient_count),
+		  log_number(size, (int64_t)envelope->size));
 }
 
 static int become_user(const struct command_mail *mail, const struct config *config)
@@ -126,7 +126,7 @@ static void log_config_fault(const struct command_mail *mail, struct str line)
 
 	log_configure(LOG_FORMAT_LOGFMT, LOG_TARGET_SYSLOG);
 	log_open(space != NULL ? space + 1 : mail->name, LOG_INFO_LEVEL);
-	log_event(EVENT_CONFIG_REFUSED, log_str("problem", line));
+	log_event(EVENT_CONFIG_REFUSED, log_str(problem, line));
 }
 
 /* The last good configuration is as good for the caller, and cron or a program may take any output

@@ -47,8 +47,10 @@ static enum smtp_step on_mail(struct smtp_server *s, const struct smtp_argument 
 	uint64_t bound = s->service->limits.message_size;
 	const struct mail_verdict *verdict;
 
-	if (bound > 0 && argument->size > bound)
+	if (bound > 0 && argument->size > bound) {
+		s->limit = SMTP_LIMIT_MESSAGE_SIZE;
 		return smtp_reply(s, 552, "5.3.4", "Message is over the size limit");
+	}
 	s->sender = argument->address.text;
 	if (s->user != NULL) {
 		bool is_held = smtp_sender_is_held(s) && !mail_sender_is_null(s->sender);
@@ -81,8 +83,10 @@ static enum smtp_step on_rcpt(struct smtp_server *s, const struct smtp_argument 
 {
 	const struct mail_verdict *verdict;
 
-	if (s->transaction->accepted >= s->service->limits.recipients)
+	if (s->transaction->accepted >= s->service->limits.recipients) {
+		s->limit = SMTP_LIMIT_RECIPIENTS;
 		return smtp_reply(s, 452, "4.5.3", "Too many recipients");
+	}
 	if (!smtp_ask_recipient(s, &argument->address, &verdict))
 		return SMTP_STEP_WAIT;
 	if (verdict->class != MAIL_OK)
@@ -262,6 +266,12 @@ static bool exceeds_commands(struct smtp_server *s)
 	return bound > 0 && ++s->commands > bound;
 }
 
+static enum smtp_step refuse_more(struct smtp_server *s)
+{
+	s->limit = SMTP_LIMIT_COMMANDS;
+	return smtp_reply_last(s, 421, "4.7.0", "Too many commands and no message");
+}
+
 /* After a malformed BDAT the position of the next command is unknown. */
 static enum smtp_step refuse_line(struct smtp_server *s, struct str line, const char *status,
 				  const char *text)
@@ -375,7 +385,7 @@ static bool is_refused(struct smtp_server *s, const struct verb *verb, struct st
 	else if (!(verb->states & s->state))
 		*step_out = smtp_reply_misplaced(s, verb->states == GREETED);
 	else if (verb->is_idle && exceeds_commands(s))
-		*step_out = smtp_reply_last(s, 421, "4.7.0", "Too many commands and no message");
+		*step_out = refuse_more(s);
 	else
 		return false;
 	return true;

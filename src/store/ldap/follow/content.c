@@ -20,9 +20,9 @@ bool session_commit(struct session *session)
 		follower_tell(follower);
 		return true;
 	}
-	follower_note(follower, EVENT_DIRECTORY_ERROR, log_string("operation", "write"),
-		      log_string("path", follower->settings.path), log_error(error),
-		      log_string("reason", copy_error_text(follower->copy)));
+	follower_note(follower, EVENT_DIRECTORY_ERROR, log_string(operation, "write"),
+		      log_string(path, follower->settings.path), log_error(error),
+		      log_string(reason, copy_error_text(follower->copy)));
 	session_end_lost(session, "what it said cannot be written");
 	return false;
 }
@@ -49,8 +49,8 @@ static void on_bad(void *context, struct str dn, const char *reason)
 	struct follower *follower = session->follower;
 
 	if (follower->bad_count++ < FOLLOW_ENTRIES_BAD_MAX || session->is_loaded)
-		follower_note(follower, EVENT_LDAP_ENTRY_BAD, log_str("dn", dn),
-			      log_string("reason", reason));
+		follower_note(follower, EVENT_LDAP_ENTRY_BAD, log_str(dn, dn),
+			      log_string(reason, reason));
 }
 
 /* OpenLDAP's cookie after a change has only the CSN of the server where that was made: consumers
@@ -184,17 +184,16 @@ static void note_loaded(struct session *session)
 	struct follower *follower = session->follower;
 	struct copy *copy = follower->copy;
 
-	follower_note(follower, EVENT_LDAP_FOLLOWED, log_string("url", session->server->url),
-		      log_string("load", session->is_full ? "full" : "changes"),
-		      log_number("entries", (int64_t)copy_entry_count(copy)),
-		      log_number("changed", (int64_t)follower->counts.entries),
-		      log_number("deleted", (int64_t)follower->counts.deleted),
-		      log_number("records", (int64_t)follower->counts.records));
+	follower_note(follower, EVENT_LDAP_FOLLOWED, log_string(url, session->server->url),
+		      log_string(loaded, session->is_full ? "full" : "changes"),
+		      log_number(entries, (int64_t)copy_entry_count(copy)),
+		      log_number(changed, (int64_t)follower->counts.entries),
+		      log_number(deleted, (int64_t)follower->counts.deleted),
+		      log_number(record_count, (int64_t)follower->counts.records));
 	if (follower->bad_count > FOLLOW_ENTRIES_BAD_MAX || follower->passwords_unusable > 0)
-		follower_note(follower, EVENT_LDAP_UNUSABLE,
-			      log_string("url", session->server->url),
-			      log_number("values", (int64_t)follower->bad_count),
-			      log_number("passwords", (int64_t)follower->passwords_unusable));
+		follower_note(follower, EVENT_LDAP_UNUSABLE, log_string(url, session->server->url),
+			      log_number(values, (int64_t)follower->bad_count),
+			      log_number(passwords, (int64_t)follower->passwords_unusable));
 }
 
 static void finish_load(struct session *session)

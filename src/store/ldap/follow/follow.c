@@ -43,8 +43,8 @@ static void complain(struct follower *follower, size_t number, bool was_loaded,
 
 	if (was_loaded || !str_equal(buffer_view(last), buffer_view(why)))
 		follower_note(follower, EVENT_LDAP_LOST,
-			      log_string("url", follower->settings.servers[number].url),
-			      log_str("reason", buffer_view(why)));
+			      log_string(url, follower->settings.servers[number].url),
+			      log_str(reason, buffer_view(why)));
 	buffer_reset(last);
 	buffer_append_str(last, buffer_view(why));
 }
@@ -135,8 +135,8 @@ static void on_conflict(void *context, struct str key, struct str first, struct 
 
 	dn_display(first, &used);
 	dn_display(second, &unused);
-	follower_note(follower, EVENT_LDAP_CONFLICT, log_str("key", key),
-		      log_str("used", buffer_view(&used)), log_str("unused", buffer_view(&unused)));
+	follower_note(follower, EVENT_LDAP_CONFLICT, log_str(key, key),
+		      log_str(used, buffer_view(&used)), log_str(unused, buffer_view(&unused)));
 	buffer_clear(&used);
 	buffer_clear(&unused);
 }

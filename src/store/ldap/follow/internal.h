@@ -60,8 +60,12 @@ struct follower {
 };
 
 /* state.c. Queues a log line; fields as for log_event(). */
-#define follower_note(follower, name, ...) \
-	follower_add_note(follower, name, (const struct log_field[]){__VA_ARGS__, {LOG_FIELD_END}})
+#define follower_note(follower, name, ...)                                             \
+	do {                                                                           \
+		LOG_ROW(name);                                                         \
+		follower_add_note(follower, name,                                      \
+				  (const struct log_field[]){__VA_ARGS__, {LOG_END}}); \
+	} while (0)
 void follower_add_note(struct follower *follower, enum log_name event,
 		       const struct log_field *fields);
 /* Writes the queued lines; in the loop's thread. */

@@ -9,8 +9,9 @@
 
 static void note_free(struct note *note)
 {
-	for (size_t i = 0; note->fields[i].type != LOG_FIELD_END; i++)
-		free((char *)note->fields[i].text.data);
+	for (size_t i = 0; note->fields[i].kind != LOG_END; i++)
+		if (note->fields[i].kind == LOG_TEXT)
+			free((char *)note->fields[i].text.data);
 	free(note);
 }
 
@@ -20,9 +21,9 @@ void follower_add_note(struct follower *follower, enum log_name event,
 	struct note *note = memory_alloc_zero(1, sizeof(*note));
 
 	note->event = event;
-	for (size_t i = 0; i < NOTE_FIELDS_MAX && fields[i].type != LOG_FIELD_END; i++) {
+	for (size_t i = 0; i < NOTE_FIELDS_MAX && fields[i].kind != LOG_END; i++) {
 		note->fields[i] = fields[i];
-		if (fields[i].text.data != NULL) {
+		if (fields[i].kind == LOG_TEXT) {
 			char *text = memory_alloc(fields[i].text.length + 1);
 
 			memcpy(text, fields[i].text.data, fields[i].text.length);
