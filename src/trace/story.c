@@ -12,12 +12,14 @@ struct found {
 	struct str text;
 };
 
+enum subject { MESSAGE, NUMBER, SESSION };
+
 struct trace_story {
 	struct arena *ids_arena;
 	struct arena *lines_arena; /* of the current pass */
 	struct arena *scratch;
-	bool by_number;
-	struct str wanted; /* the id as given */
+	enum subject subject;
+	struct str wanted; /* as given */
 	struct str ids[TRACE_IDS_MAX];
 	size_t id_count;
 	struct found *lines; /* owned */
@@ -26,20 +28,32 @@ struct trace_story {
 	bool is_whole;
 };
 
+/* 4711:63f1a2b3c4d5e */
+static bool is_session(struct str text)
+{
+	struct str process;
+	uint64_t number;
+
+	return str_find(text, ':') > 0 && str_split(&text, ':', &process) &&
+	       str_to_u64(process, &number) && str_to_u64_hex(text, &number);
+}
+
 struct trace_story *trace_story_new(struct str id)
 {
 	struct trace_story *story;
 	struct mail_id parsed;
 	uint64_t number;
-	bool by_number = str_to_u64(id, &number);
+	enum subject subject = str_to_u64(id, &number) ? NUMBER
+			       : is_session(id)        ? SESSION
+						       : MESSAGE;
 
-	if (!by_number && !mail_id_parse(id, &parsed))
+	if (subject == MESSAGE && !mail_id_parse(id, &parsed))
 		return NULL;
 	story = memory_alloc_zero(1, sizeof *story);
 	story->ids_arena = arena_new();
 	story->lines_arena = arena_new();
 	story->scratch = arena_new();
-	story->by_number = by_number;
+	story->subject = subject;
 	story->wanted = arena_copy_str(story->ids_arena, id);
 	return story;
 }
@@ -62,12 +76,19 @@ void trace_story_begin(struct trace_story *story)
 	story->is_whole = true;
 }
 
-static bool is_wanted(const struct trace_story *story, struct str id)
+/* ID or SESSION of a line may be empty. */
+static bool is_wanted(const struct trace_story *story, struct str id, struct str session)
 {
-	if (!story->by_number)
+	switch (story->subject) {
+	case MESSAGE:
 		return str_equal(id, story->wanted);
-	return id.length > story->wanted.length && str_starts_with(id, story->wanted) &&
-	       id.data[story->wanted.length] == '-';
+	case NUMBER:
+		return id.length > story->wanted.length && str_starts_with(id, story->wanted) &&
+		       id.data[story->wanted.length] == '-';
+	case SESSION:
+		return str_equal(session, story->wanted);
+	}
+	return false;
 }
 
 static bool is_known(const struct trace_story *story, struct str id)
@@ -132,14 +153,15 @@ int trace_story_offer(struct trace_story *story, struct str text)
 	made = log_line_get(&line, "bounce");
 	if (made.length == 0)
 		made = log_line_get(&line, "message");
-	if (is_wanted(story, id))
+	is_ours = is_wanted(story, id, log_line_get(&line, "session"));
+	if (is_ours)
 		error = add_id(story, id);
-	is_ours = is_known(story, id);
+	is_ours |= is_known(story, id);
 	if (error == 0 && is_ours)
 		error = add_id(story, made);
 	/* the first line of a bounce, or of a list's message, names the message that it comes
 	 * from */
-	if (error < 0 || !(is_ours || (made.length > 0 && is_wanted(story, made))))
+	if (error < 0 || !(is_ours || (made.length > 0 && is_wanted(story, made, STR("")))))
 		return error;
 	return add_line(story, text, &line);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
  * trace/story.h - what logs say about one message, and about messages caused by it: its bounce, and
- * those to the members of a list.
+ * those to the members of a list; or about a client's session, and the messages that came by it.
  *
  * Logs of several processes and files have no common order, and lines about a bounce may come
  * before the line that links it to the message. So all logs are offered line by line, again and
@@ -23,8 +23,9 @@ enum { TRACE_LINES_MAX = 100000, TRACE_IDS_MAX = 1000 };
 
 struct trace_story;
 
-/* For the message ID ("457-63f1a2b3c4d5e"), or every message that had this number ("457"). NULL
- * when it is neither. */
+/* For the message ID ("457-63f1a2b3c4d5e"), every message that had this number ("457"), or a
+ * session
+ * ("4711:63f1a2b3c4d5e"). NULL when it is none of these. */
 struct trace_story *trace_story_new(struct str id);
 void trace_story_free(struct trace_story *story);
 

@@ -5,8 +5,12 @@
 #include "trace/story.h"
 #include <string.h>
 
-/* "{key}" is replaced by the value of that field. If an event has several sentences, the first
- * is used whose KEY the line has. */
+/* How an attempt was protected. */
+#define SECURED "[ ({tls}, {cipher}, policy {policy}, verified: {verified})]"
+#define AFTER   "[, {delay} s after it was received]"
+
+/* "{key}" is replaced by the value of that field; what is in brackets is left out if one of its
+ * fields has none. If an event has several sentences, the first is used whose KEY the line has. */
 static const struct {
 	const char *event;
 	const char *sentence;
@@ -17,39 +21,32 @@ static const struct {
 	 "bytes",
 	 "uid"},
 	{"message_accepted",
-	 "accepted from {client} ({helo}), user {user}: from <{from}>, {recipients} recipients, "
-	 "{size} bytes, Message-ID {message_id}",
-	 "user"},
-	{"message_accepted",
-	 "accepted from {client} ({helo}): from <{from}>, {recipients} recipients, {size} bytes, "
-	 "Message-ID {message_id}",
-	 "message_id"},
-	{"message_accepted",
-	 "accepted from {client} ({helo}): from <{from}>, {recipients} recipients, {size} bytes"},
-	{"message_refused", "refused for {client}: {status} {text}"},
+	 "accepted from {client}[ ({helo})][, user {user}]: from <{from}>, {recipients} "
+	 "recipients, {size} bytes[, Message-ID {message_id}][, session {session}][ ({tls}, "
+	 "{cipher})]"},
+	{"message_refused",
+	 "refused for {client}[, user {user}]:[ {status}] {text}[, session {session}]", "client"},
+	{"message_refused", "refused for user {user} (uid {uid}): {text}"},
+	{"command_refused",
+	 "refused for {client}[, user {user}]: {code}[ {status}] {text}[, to \"{command}\"]"},
+	{"session_opened", "{client} has connected[, from port {client_port}]"},
+	{"session_closed", "the session of {client} has ended"},
 	{"message_found",
 	 "found in the queue, where it came by {received}: from <{from}>, {recipients} recipients, "
 	 "{size} bytes"},
 	{"message_queued", "queued at {stage}"},
-	{"message_restored", "restored from a backup, and is {message} now", "message"},
-	{"message_restored", "restored from a backup"},
+	{"message_restored", "restored from a backup[, and is {message} now]"},
 	{"message_preprocessed", "preprocessed: it is decided where each recipient goes"},
-	{"delivered", "delivered to <{to}> by {by} for <{original}>: {status} {text}", "original"},
-	{"delivered", "delivered to <{to}> by {by}: {status} {text}"},
-	{"deferred",
-	 "waiting: <{to}> by {by} for <{original}>: {status} {text}; tried again at {until}",
-	 "original"},
-	{"deferred", "waiting: <{to}> by {by}: {status} {text}; tried again at {until}"},
+	{"delivered",
+	 "delivered to <{to}> by {by}[ for <{original}>]: {status} {text}" AFTER SECURED},
+	{"deferred", "waiting: <{to}> by {by}[ for <{original}>]: {status} {text}; tried again at "
+		     "{until}" SECURED},
 	{"postponed", "waiting: <{to}> until {until}, as its sender has asked"},
 	{"hurried", "released by the operator before its time: <{to}>"},
-	{"failed", "failed: <{to}> by {by} for <{original}>: {status} {text}", "original"},
-	{"failed", "failed: <{to}> by {by}: {status} {text}"},
+	{"failed", "failed: <{to}> by {by}[ for <{original}>]: {status} {text}" AFTER SECURED},
 	{"message_recorded", "recorded: it was not known before"},
-	{"message_filed", "filed for <{mailbox}> in {folder}, by rule {rule}", "rule"},
-	{"message_filed", "filed for <{mailbox}> in {folder}"},
-	{"message_filed_before", "for <{mailbox}> it is in {folder} already, by rule {rule}",
-	 "rule"},
-	{"message_filed_before", "for <{mailbox}> it is in {folder} already"},
+	{"message_filed", "filed for <{mailbox}> in {folder}[, by rule {rule}]"},
+	{"message_filed_before", "for <{mailbox}> it is in {folder} already[, by rule {rule}]"},
 	{"filing_failed", "not filed for <{mailbox}> in {folder}: {text}"},
 	{"list_expanded", "sent on to {recipients} members of <{list}> from <{from}> as {message}"},
 	{"list_member_bad", "no address among the members of <{list}>: {member}"},
@@ -58,9 +55,6 @@ static const struct {
 	{"message_done", "done: all recipients are dealt with"},
 	{"message_damaged", "damaged: it cannot be read and is left alone"},
 };
-
-/* Appended to the sentence of an attempt that TLS protected. */
-#define SECURED " ({tls}, {cipher}, policy {policy}, verified: {verified})"
 
 /* The fields at the start of every line are shown separately. */
 static const char *const common[] = {"time", "level", "process", "event", "id"};
@@ -73,23 +67,57 @@ static bool is_common(struct str key)
 	return false;
 }
 
+/* The value of the next "{key}" in *PART; what is before it is *BEFORE_OUT. False: there is none.
+ */
+static bool take_value(const struct log_line *line, struct str *part, struct str *before_out,
+		       struct str *value_out)
+{
+	char key[32];
+	struct str name;
+
+	(void)str_split(part, '{', before_out);
+	if (part->length == 0)
+		return false;
+	(void)str_split(part, '}', &name);
+	if (name.length >= sizeof key)
+		return false;
+	memcpy(key, name.data, name.length);
+	key[name.length] = '\0';
+	*value_out = log_line_get(line, key);
+	return true;
+}
+
+static bool has_all_values(const struct log_line *line, struct str part)
+{
+	struct str before;
+	struct str value;
+
+	while (take_value(line, &part, &before, &value))
+		if (value.length == 0)
+			return false;
+	return true;
+}
+
+static void tell_part(const struct log_line *line, struct str part, struct buffer *out)
+{
+	struct str before;
+	struct str value;
+
+	while (take_value(line, &part, &before, &value)) {
+		buffer_append_str(out, before);
+		mail_text_append(out, value, MAIL_TEXT_ASCII);
+	}
+	buffer_append_str(out, before);
+}
+
 static void tell_sentence(const struct log_line *line, struct str sentence, struct buffer *out)
 {
-	struct str piece;
+	struct str part;
 
-	while (sentence.length > 0) {
-		char key[32];
-
-		(void)str_split(&sentence, '{', &piece);
-		buffer_append_str(out, piece);
-		if (sentence.length == 0)
-			return;
-		(void)str_split(&sentence, '}', &piece);
-		if (piece.length >= sizeof key)
-			return;
-		memcpy(key, piece.data, piece.length);
-		key[piece.length] = '\0';
-		mail_text_append(out, log_line_get(line, key), MAIL_TEXT_ASCII);
+	while (str_split(&sentence, '[', &part)) {
+		tell_part(line, part, out);
+		if (str_split(&sentence, ']', &part) && has_all_values(line, part))
+			tell_part(line, part, out);
 	}
 }
 
@@ -128,12 +156,13 @@ static const char *sentence_of(const struct log_line *line, struct str event)
 void trace_tell(const struct log_line *line, bool with_id, struct buffer *out)
 {
 	struct str event = log_line_get(line, "event");
+	struct str id = log_line_get(line, "id");
 	const char *sentence = sentence_of(line, event);
 
 	mail_text_append(out, log_line_get(line, "time"), MAIL_TEXT_ASCII);
 	buffer_append_byte(out, ' ');
-	if (with_id) {
-		mail_text_append(out, log_line_get(line, "id"), MAIL_TEXT_ASCII);
+	if (with_id && id.length > 0) {
+		mail_text_append(out, id, MAIL_TEXT_ASCII);
 		buffer_append_byte(out, ' ');
 	}
 	mail_text_append(out, log_line_get(line, "process"), MAIL_TEXT_ASCII);
@@ -142,8 +171,6 @@ void trace_tell(const struct log_line *line, bool with_id, struct buffer *out)
 		tell_sentence(line, str_from(sentence), out);
 	else
 		tell_fields(line, event, out);
-	if (sentence != NULL && log_line_get(line, "cipher").length > 0)
-		tell_sentence(line, STR(SECURED), out);
 	buffer_append_byte(out, '\n');
 }
 

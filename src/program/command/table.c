@@ -54,7 +54,7 @@ static const struct command_exit newaliases_exits[] = {
 };
 
 static const struct command_exit trace_exits[] = {
-	{COMMAND_OK, "the logs tell of the message"},
+	{COMMAND_OK, "the logs tell of it"},
 	{COMMAND_FAILED, "they do not, or one could not be read"},
 	{COMMAND_USAGE, "the command line is wrong"},
 	{0, NULL},
@@ -116,10 +116,12 @@ const struct command commands[] = {
 	 command_run_sub, NULL, NULL, command_directory_subcommands},
 	{"mailbox", "", command_mailbox_summary, command_mailbox_help, command_mailbox,
 	 command_mailbox_options, command_mailbox_exits, command_mailbox_subcommands},
-	{"trace", "ID [LOGFILE ...]", "Follows one message through the logs.",
-	 "ID is as in the logs; its number alone, before the '-', means all messages\n"
-	 "that had it. What became of its bounce is printed as well, and of the new messages that\n"
-	 "a list has made of it. Without a LOGFILE, and for \"-\", standard input is read.\n",
+	{"trace", "ID [LOGFILE ...]", "Follows a message, or a client's session, through the logs.",
+	 "ID is as in the logs. Of a message, its number alone, before the '-', means all "
+	 "messages\n"
+	 "that had it; what became of its bounce is printed as well, and of the new messages that\n"
+	 "a list has made of it. Of a session (session=), it is all that the client did, and what\n"
+	 "became of its messages. Without a LOGFILE, and for \"-\", standard input is read.\n",
 	 command_trace, command_trace_options, trace_exits, NULL},
 	{"transcript", "", "Prints what is said in sessions, as it is said.",
 	 "Of SMTP and LMTP, in and out, also of sessions that began before. Nothing has to be\n"

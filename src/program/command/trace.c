@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* stagepost trace - the history of a message, from the logs. */
+/* stagepost trace - the history of a message or a session, from the logs. */
 #include "base/panic.h"
 #include "os/stream/stream.h"
 #include "program/command/command.h"
@@ -168,7 +168,9 @@ static int trace(const char *id, const struct logs *logs, bool json)
 	int status = COMMAND_OK;
 
 	if (story == NULL) {
-		fprintf(stderr, "stagepost trace: %s is no message id\n", id);
+		fprintf(stderr,
+			"stagepost trace: %s is neither the id of a message nor of a session\n",
+			id);
 		return COMMAND_USAGE;
 	}
 	if (read_logs(story, logs, &status) < 0)

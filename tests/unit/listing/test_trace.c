@@ -86,6 +86,13 @@ static const char *const logs[] = {
 	"message=12-b from=o@b.c recipients=1000",
 	"time=2026-11-20T08:00:08.000000Z process=queue[2] event=message_queued id=12-b "
 	"stage=submit",
+	"time=2026-11-20T08:01:00.000000Z process=smtpd[4] event=session_opened client=192.0.2.7 "
+	"client_port=40000 session=4:5f",
+	"time=2026-11-20T08:01:01.000000Z process=smtpd[4] event=message_accepted id=30-d "
+	"client=192.0.2.7 client_port=40000 session=4:5f helo=h from=a@b.c recipients=1 size=5",
+	"time=2026-11-20T08:01:02.000000Z process=smtpd[4] event=command_refused client=192.0.2.7 "
+	"client_port=40001 session=4:60 code=550 text=no",
+	"time=2026-11-20T08:01:03.000000Z process=send[1] event=message_done id=30-d",
 	"other text id=7-a",
 	"Nov 20 08:00:06 host stagepost[1]: {\"time\":\"2026-11-20T08:00:06.000000Z\","
 	"\"level\":\"info\",\"process\":\"send[1]\",\"event\":\"message_done\",\"id\":\"7-c\"}",
@@ -134,9 +141,21 @@ static void test_story(void **state)
 	assert_story("12-b", "2026-11-20T08:00:07.000000Z 11-a list[3]: sent on to 1000 members of "
 			     "<l@b.c> from <o@b.c> as 12-b\n"
 			     "2026-11-20T08:00:08.000000Z 12-b queue[2]: queued at submit\n");
+	assert_story("4:5f", "2026-11-20T08:01:00.000000Z smtpd[4]: 192.0.2.7 has connected, from "
+			     "port 40000\n"
+			     "2026-11-20T08:01:01.000000Z 30-d smtpd[4]: accepted from 192.0.2.7 "
+			     "(h): from <a@b.c>, 1 recipients, 5 bytes, session 4:5f\n"
+			     "2026-11-20T08:01:03.000000Z 30-d send[1]: done: all recipients are "
+			     "dealt with\n");
+	assert_story("4:60",
+		     "2026-11-20T08:01:02.000000Z smtpd[4]: refused for 192.0.2.7: 550 no\n");
+	assert_story("5:5f", "");
 	assert_story("8", "");
 	assert_null(trace_story_new(STR("x")));
 	assert_null(trace_story_new(STR("7-")));
+	assert_null(trace_story_new(STR("4:")));
+	assert_null(trace_story_new(STR(":5f")));
+	assert_null(trace_story_new(STR("4:5g")));
 }
 
 static void assert_told(const char *text, const char *expected)
@@ -161,11 +180,12 @@ static void test_where_it_came_from(void **state)
 		    "from=a@b.c recipients=2 size=9 message_id=<1@b.c>",
 		    "T p: accepted from 192.0.2.7 (h): from <a@b.c>, 2 recipients, 9 bytes, "
 		    "Message-ID <1@b.c>\n");
-	assert_told("time=T process=p event=delivered id=7-a to=m@b.c by=remote status=2.0.0 "
-		    "text=taken tls=TLSv1.3 cipher=TLS_AES_256_GCM_SHA384 policy=dane "
-		    "verified=dane-ee",
-		    "T p: delivered to <m@b.c> by remote: 2.0.0 taken (TLSv1.3, "
-		    "TLS_AES_256_GCM_SHA384, policy dane, verified: dane-ee)\n");
+	assert_told(
+		"time=T process=p event=delivered id=7-a to=m@b.c by=remote status=2.0.0 "
+		"text=taken tls=TLSv1.3 cipher=TLS_AES_256_GCM_SHA384 policy=dane "
+		"delay=0.250 verified=dane-ee",
+		"T p: delivered to <m@b.c> by remote: 2.0.0 taken, 0.250 s after it was received "
+		"(TLSv1.3, TLS_AES_256_GCM_SHA384, policy dane, verified: dane-ee)\n");
 	assert_told("time=T process=p event=delivered id=7-a to=m@b.c by=maildir status=2.0.0 "
 		    "text=stored until=- original=a@b.c",
 		    "T p: delivered to <m@b.c> by maildir for <a@b.c>: 2.0.0 stored\n");
@@ -173,6 +193,10 @@ static void test_where_it_came_from(void **state)
 		    "from=a@b.c recipients=2 size=9",
 		    "T p: accepted from user lisa (uid 1000): from <a@b.c>, 2 recipients, 9 "
 		    "bytes\n");
+	assert_told("time=T process=p event=message_accepted id=7-a client=192.0.2.7 user=lisa "
+		    "from=a@b.c recipients=1 size=9 tls=TLSv1.3 cipher=C session=4:5f",
+		    "T p: accepted from 192.0.2.7, user lisa: from <a@b.c>, 1 recipients, 9 bytes, "
+		    "session 4:5f (TLSv1.3, C)\n");
 	assert_told("time=T process=p event=message_found id=7-a received=\"local uid=0\" "
 		    "from=a@b.c recipients=2 size=9",
 		    "T p: found in the queue, where it came by local uid=0: from <a@b.c>, 2 "
@@ -208,8 +232,10 @@ static void test_numbers(void **state)
 	} cases[] = {
 		{"time=T a=12 b=\"12\" c=-3 d=0",
 		 "{\"time\":\"T\",\"a\":12,\"b\":\"12\",\"c\":-3,\"d\":0}\n"},
-		{"time=T a=07 b=1.0 c=- d=2x",
-		 "{\"time\":\"T\",\"a\":\"07\",\"b\":\"1.0\",\"c\":\"-\",\"d\":\"2x\"}\n"},
+		{"time=T a=07 b=1.0.0 c=- d=2x",
+		 "{\"time\":\"T\",\"a\":\"07\",\"b\":\"1.0.0\",\"c\":\"-\",\"d\":\"2x\"}\n"},
+		{"time=T a=1.482 b=0.000 c=1. d=.5",
+		 "{\"time\":\"T\",\"a\":1.482,\"b\":0.000,\"c\":\"1.\",\"d\":\".5\"}\n"},
 		{"time=T a=18446744073709551615 b=18446744073709551616",
 		 "{\"time\":\"T\",\"a\":18446744073709551615,\"b\":\"18446744073709551616\"}\n"},
 		{"{\"time\":\"T\",\"a\":12,\"b\":\"12\",\"c\":true}",
