@@ -39,6 +39,7 @@ enum config_sync {
 };
 
 enum config_bounce { CONFIG_BOUNCE_REPORT, CONFIG_BOUNCE_QSBMF };
+enum config_reported { CONFIG_REPORTED_WRITTEN, CONFIG_REPORTED_MAPPED };
 enum config_log_format { CONFIG_LOG_LOGFMT, CONFIG_LOG_JSON };
 enum config_log_target { CONFIG_LOG_STDERR, CONFIG_LOG_SYSLOG };
 
@@ -88,6 +89,7 @@ struct config {
 	int64_t probe_delay_us;  /* for an unreachable host */
 	uint64_t bouncemaxbytes; /* of a whole bounce; 0: no limit */
 	enum config_bounce bounceformat;
+	enum config_reported report_addresses;
 	int64_t delaynotice_us;          /* 0: only on request (NOTIFY=DELAY) */
 	const char *recipient_delimiter; /* each byte of it begins an extension; may be "" */
 	const char *bouncefrom;          /* local part, default MAILER-DAEMON */

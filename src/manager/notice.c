@@ -4,6 +4,7 @@
 #include "mail/address.h"
 #include "mail/verdict.h"
 #include "mail/verp.h"
+#include <string.h>
 
 /* For senders that request it on a node that otherwise reports no delays. */
 static const int64_t DELAY_US = 4 * HOUR_US;
@@ -120,11 +121,36 @@ int64_t notice_delay_due_us(const struct queue_control *control, const struct co
 	return due_us;
 }
 
-static struct bounce_outcome *collect(const struct queue_control *control, size_t *count_out)
+/* --- what is reported --- */
+
+/* What a report says; OUTCOMES has room for all deliveries. */
+struct collection {
+	const struct queue_control *control;
+	enum config_reported addresses;
+	struct bounce_outcome *outcomes;
+	size_t count;
+	unsigned char *reported; /* by the recipient's number: a bit for each action */
+};
+
+static uint32_t last_number(const struct mail_envelope *envelope)
 {
-	*count_out = 0;
-	return arena_alloc(control->envelope->arena,
-			   (control->delivery_count + 1) * sizeof(struct bounce_outcome));
+	return envelope->recipient_count > 0
+		       ? envelope->recipients[envelope->recipient_count - 1].number
+		       : 0;
+}
+
+static struct collection begin_collection(const struct queue_control *control,
+					  const struct config *config)
+{
+	struct arena *arena = control->envelope->arena;
+	size_t numbers = (size_t)last_number(control->envelope) + 1;
+	struct collection collection = {.control = control, .addresses = config->report_addresses};
+
+	collection.outcomes =
+		arena_alloc(arena, (control->delivery_count + 1) * sizeof(struct bounce_outcome));
+	collection.reported = arena_alloc(arena, numbers);
+	memset(collection.reported, 0, numbers);
+	return collection;
 }
 
 /* Texts from our own directory and services about their faults belong in the log. What a next
@@ -137,6 +163,27 @@ static struct str text_of(const struct queue_delivery *delivery)
 	const char *text = is_ours ? mail_status_public_text(delivery->status) : NULL;
 
 	return text != NULL ? str_from(text) : delivery->text;
+}
+
+/* TEXT with WRITTEN for each MAPPED, in upper or lower case. */
+static struct str hide_mapped(struct arena *arena, struct str text, struct str mapped,
+			      struct str written)
+{
+	struct buffer out CLEANUP(buffer_clear) = {0};
+
+	if (mapped.length == 0 || str_equal(mapped, written))
+		return text;
+	while (text.length > 0) {
+		bool is_here = text.length >= mapped.length &&
+			       str_equal_nocase(str_slice(text.data, mapped.length), mapped);
+
+		if (is_here)
+			buffer_append_str(&out, written);
+		else
+			buffer_append_byte(&out, text.data[0]);
+		text = str_skip(text, is_here ? mapped.length : 1);
+	}
+	return arena_copy_str(arena, buffer_view(&out));
 }
 
 static struct bounce_outcome outcome_of(const struct queue_control *control,
@@ -162,38 +209,62 @@ static struct bounce_outcome outcome_of(const struct queue_control *control,
 	return outcome;
 }
 
-struct bounce_outcome *notice_collect_end(const struct queue_control *control, size_t *count_out)
+/* RFC 3464 section 2.3.2: the final recipient is the address that was accepted. Where the site
+ * lets it lead is its own affair, and so what became of each of those is told once. */
+static void collect_outcome(struct collection *collection, const struct queue_delivery *delivery)
 {
-	struct bounce_outcome *outcomes = collect(control, count_out);
+	const struct mail_recipient *recipient = recipient_of(collection->control, delivery);
+	struct bounce_outcome outcome = outcome_of(collection->control, delivery);
+	unsigned char *reported = &collection->reported[recipient->number];
+	unsigned char bit = (unsigned char)(1u << outcome.action);
+
+	if (collection->addresses == CONFIG_REPORTED_WRITTEN) {
+		if ((*reported & bit) != 0)
+			return;
+		*reported |= bit;
+		outcome.address = recipient->address;
+		outcome.text = hide_mapped(collection->control->envelope->arena, outcome.text,
+					   delivery->address, recipient->address);
+	}
+	collection->outcomes[collection->count++] = outcome;
+}
+
+struct bounce_outcome *notice_collect_end(const struct queue_control *control,
+					  const struct config *config, size_t *count_out)
+{
+	struct collection collection = begin_collection(control, config);
 
 	for (size_t i = 0; i < control->delivery_count; i++)
 		if (notice_is_at_end(control, &control->deliveries[i]))
-			outcomes[(*count_out)++] = outcome_of(control, &control->deliveries[i]);
-	return outcomes;
+			collect_outcome(&collection, &control->deliveries[i]);
+	*count_out = collection.count;
+	return collection.outcomes;
 }
 
 struct bounce_outcome *notice_collect_success(const struct queue_control *control,
-					      size_t *count_out)
+					      const struct config *config, size_t *count_out)
 {
-	struct bounce_outcome *outcomes = collect(control, count_out);
+	struct collection collection = begin_collection(control, config);
 
 	for (size_t i = 0; i < control->delivery_count; i++)
 		if (control->deliveries[i].outcome == QUEUE_DONE &&
 		    notice_is_at_end(control, &control->deliveries[i]))
-			outcomes[(*count_out)++] = outcome_of(control, &control->deliveries[i]);
-	return outcomes;
+			collect_outcome(&collection, &control->deliveries[i]);
+	*count_out = collection.count;
+	return collection.outcomes;
 }
 
 struct bounce_outcome *notice_collect_delay(const struct queue_control *control,
 					    const struct config *config, int64_t now_us,
 					    size_t *count_out)
 {
-	struct bounce_outcome *outcomes = collect(control, count_out);
+	struct collection collection = begin_collection(control, config);
 
 	for (size_t i = 0; i < control->delivery_count; i++)
 		if (notice_is_delay_wanted(control, &control->deliveries[i], config, now_us))
-			outcomes[(*count_out)++] = outcome_of(control, &control->deliveries[i]);
-	return outcomes;
+			collect_outcome(&collection, &control->deliveries[i]);
+	*count_out = collection.count;
+	return collection.outcomes;
 }
 
 uint64_t notice_original_max(const struct queue_control *control, const struct config *config)

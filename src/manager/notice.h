@@ -27,11 +27,14 @@ bool notice_is_relay_wanted(const struct queue_control *control,
 /* When the delay of the message must be reported to its sender; INT64_MAX: never, or already
  * done. */
 int64_t notice_delay_due_us(const struct queue_control *control, const struct config *config);
-/* The contents of the report at the end, or of a delay report; in the envelope's arena. */
-struct bounce_outcome *notice_collect_end(const struct queue_control *control, size_t *count_out);
+/* The contents of the report at the end, or of a delay report; in the envelope's arena. Which
+ * address each names is as CONFIG's report_addresses says: if that is the written one, what has
+ * become of the deliveries that it leads to is one outcome for each action. */
+struct bounce_outcome *notice_collect_end(const struct queue_control *control,
+					  const struct config *config, size_t *count_out);
 /* Only the successes of the report at the end. */
 struct bounce_outcome *notice_collect_success(const struct queue_control *control,
-					      size_t *count_out);
+					      const struct config *config, size_t *count_out);
 struct bounce_outcome *notice_collect_delay(const struct queue_control *control,
 					    const struct config *config, int64_t now_us,
 					    size_t *count_out);

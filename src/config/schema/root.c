@@ -11,6 +11,8 @@ static const struct config_word sync_words[] = {
 };
 static const struct config_word bounce_words[] = {
 	{"report", CONFIG_BOUNCE_REPORT}, {"qsbmf", CONFIG_BOUNCE_QSBMF}, {NULL, 0}};
+static const struct config_word reported_words[] = {
+	{"written", CONFIG_REPORTED_WRITTEN}, {"mapped", CONFIG_REPORTED_MAPPED}, {NULL, 0}};
 static const struct config_word format_words[] = {
 	{"logfmt", CONFIG_LOG_LOGFMT}, {"json", CONFIG_LOG_JSON}, {NULL, 0}};
 static const struct config_word target_words[] = {
@@ -162,6 +164,14 @@ const struct config_setting config_schema_bounces[] = {
 			"in the form of QSBMF. qsbmf: QSBMF and nothing else, as qmail writes it: "
 			"the text is the body, and the message, after its Return-Path, is the end "
 			"of it. Delays and successes alone are always reported by RFC 3464.")),
+	SETTING(ROOT, "report_addresses", word, AT(config, report_addresses), INITIAL("written"),
+		WORDS(reported_words),
+		MEANING("Which addresses bounces and reports to senders name. written: those that "
+			"the sender wrote, so that nobody learns where an alias, a forward or a "
+			"catch-all leads; several failures of one such address are one, and where "
+			"a reason has the other address, it gets this one. mapped: those that were "
+			"delivered to. Members of a list are named to the list's owner in any "
+			"case.")),
 	SETTING(ROOT, "delaynotice", duration, AT(config, delaynotice_us), INITIAL("0"),
 		RANGE(0, 365 * 86400),
 		MEANING("When the sender of a message that is still waiting is notified, once. 0: "

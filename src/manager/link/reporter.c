@@ -161,7 +161,7 @@ static bool find_notice(const struct reporter *reporter, const struct report_sub
 		notice->recipient = mail_verp_whole(original);
 		return notice->count > 0;
 	}
-	notice->outcomes = notice_collect_end(subject->control, &notice->count);
+	notice->outcomes = notice_collect_end(subject->control, reporter->config, &notice->count);
 	return notice->count > 0 && bounce_route(original, reporter->config, &notice->sender,
 						 &notice->recipient) == BOUNCE_SEND;
 }

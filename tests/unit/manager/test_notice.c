@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "manager/notice.h"
 #include "test.h"
+#include <string.h>
 
 enum { BORN_US = 1000 };
 
@@ -63,10 +64,10 @@ static void the_end_is_told_to_those_who_want_it(void **state)
 		size_t successes;
 
 		fixture->delivery.is_quiet = cases[i].is_quiet;
-		outcomes = notice_collect_end(&fixture->control, &count);
+		outcomes = notice_collect_end(&fixture->control, &fixture->config, &count);
 		assert_int_equal(count, cases[i].is_told);
 		assert_int_equal(notice_has_any_at_end(&fixture->control), cases[i].is_told);
-		(void)notice_collect_success(&fixture->control, &successes);
+		(void)notice_collect_success(&fixture->control, &fixture->config, &successes);
 		assert_int_equal(successes, cases[i].outcome == QUEUE_DONE ? count : 0);
 		if (count > 0)
 			assert_int_equal(outcomes[0].action, cases[i].outcome == QUEUE_DONE
@@ -288,12 +289,104 @@ static void a_sender_is_told_nothing_of_our_inside(void **state)
 		fixture->delivery.route = cases[i].route;
 		fixture->delivery.status = str_from(cases[i].status);
 		fixture->delivery.text = STR("service dovecot");
-		outcomes = notice_collect_end(&fixture->control, &count);
+		outcomes = notice_collect_end(&fixture->control, &fixture->config, &count);
 		assert_int_equal(count, 1);
 		assert_int_equal(str_equal(outcomes[0].text, STR("service dovecot")),
 				 cases[i].is_told);
 		assert_true(outcomes[0].text.length > 0);
 		mail_envelope_free(fixture->control.envelope);
+	}
+}
+
+/* One address of the envelope leads to several, another to one. */
+static struct queue_control *map_to_several(struct fixture *fixture)
+{
+	static struct queue_delivery deliveries[5];
+	const struct queue_delivery all[COUNT_OF(deliveries)] = {
+		{.number = 1,
+		 .recipient = 1,
+		 .address = STR("tom@inside.example"),
+		 .outcome = QUEUE_FAIL,
+		 .route = QUEUE_ROUTE_REMOTE,
+		 .status = STR("5.1.1"),
+		 .text = STR("mx.inside.example: 550 <Tom@Inside.example>: who is tom@inside?")},
+		{.number = 2,
+		 .recipient = 1,
+		 .address = STR("a@d.example"),
+		 .outcome = QUEUE_FAIL,
+		 .status = STR("5.2.2"),
+		 .text = STR("a@d.example is full")},
+		{.number = 3,
+		 .recipient = 1,
+		 .address = STR("ann@inside.example"),
+		 .outcome = QUEUE_DONE,
+		 .status = STR("2.0.0")},
+		{.number = 4,
+		 .recipient = 2,
+		 .address = STR("x@inside.example"),
+		 .outcome = QUEUE_FAIL,
+		 .status = STR("5.1.1"),
+		 .text = STR("no x")},
+		{.number = 5,
+		 .recipient = 2,
+		 .address = STR(""),
+		 .outcome = QUEUE_WAIT,
+		 .status = STR("4.4.1"),
+		 .text = STR("later")},
+	};
+	struct mail_envelope *envelope = fixture->control.envelope;
+
+	mail_envelope_add(envelope, STR("b@d.example"));
+	for (size_t i = 0; i < envelope->recipient_count; i++)
+		envelope->recipients[i].notify =
+			MAIL_NOTIFY_SUCCESS | MAIL_NOTIFY_FAILURE | MAIL_NOTIFY_DELAY;
+	memcpy(deliveries, all, sizeof all);
+	fixture->control.deliveries = deliveries;
+	fixture->control.delivery_count = COUNT_OF(deliveries);
+	return &fixture->control;
+}
+
+static void the_address_that_was_written_is_reported(void **state)
+{
+	static const struct {
+		enum config_reported setting;
+		size_t count;
+		const char *addresses[4];
+		const char *text;
+	} cases[] = {
+		{CONFIG_REPORTED_WRITTEN,
+		 3,
+		 {"a@d.example", "a@d.example", "b@d.example"},
+		 "mx.inside.example: 550 <a@d.example>: who is tom@inside?"},
+		{CONFIG_REPORTED_MAPPED,
+		 4,
+		 {"tom@inside.example", "a@d.example", "ann@inside.example", "x@inside.example"},
+		 "mx.inside.example: 550 <Tom@Inside.example>: who is tom@inside?"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct fixture *fixture = setup("s@s.example", 0, QUEUE_FAIL);
+		struct queue_control *control = map_to_several(fixture);
+		const struct bounce_outcome *outcomes;
+		size_t count;
+
+		fixture->config.report_addresses = cases[i].setting;
+		outcomes = notice_collect_end(control, &fixture->config, &count);
+		assert_int_equal(count, cases[i].count);
+		for (size_t j = 0; j < count; j++)
+			assert_true(
+				str_equal(outcomes[j].address, str_from(cases[i].addresses[j])));
+		assert_true(str_equal(outcomes[0].text, str_from(cases[i].text)));
+		outcomes = notice_collect_success(control, &fixture->config, &count);
+		assert_int_equal(count, 1);
+		assert_int_equal(outcomes[0].action, BOUNCE_DELIVERED);
+		fixture->config.delaynotice_us = HOUR_US;
+		outcomes =
+			notice_collect_delay(control, &fixture->config, BORN_US + HOUR_US, &count);
+		assert_int_equal(count, 1);
+		assert_true(str_equal(outcomes[0].text, STR("later")));
+		mail_envelope_free(control->envelope);
 	}
 }
 
@@ -306,6 +399,7 @@ int main(void)
 		cmocka_unit_test(who_asked_for_nothing_is_told_only_of_the_deadline),
 		cmocka_unit_test(who_sends_it_on_tells),
 		cmocka_unit_test(a_sender_is_told_nothing_of_our_inside),
+		cmocka_unit_test(the_address_that_was_written_is_reported),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,7 +28,7 @@ int queue_adopt_report(const struct config *config, const struct queue_control *
 	bool is_utf8;
 	int error;
 
-	notice.outcomes = notice_collect_success(control, &notice.count);
+	notice.outcomes = notice_collect_success(control, config, &notice.count);
 	if (notice.count == 0 || bounce_route(control->envelope->sender, config, &notice.sender,
 					      &notice.recipient) != BOUNCE_SEND)
 		return 0;
