@@ -126,7 +126,8 @@ static void append_id(struct buffer *line, struct mail_id id)
 	buffer_append_string(line, text);
 }
 
-static void append_value(struct buffer *line, const struct log_field *field, enum log_format format)
+static void append_field_value(struct buffer *line, const struct log_field *field,
+			       enum log_format format)
 {
 	switch (field->kind) {
 	case LOG_TEXT:
@@ -167,7 +168,7 @@ static void append_json_line(struct buffer *lines, const struct log_stamp *stamp
 		if (fields->kind == LOG_NONE)
 			continue;
 		json_field(lines, log_field_rows[fields->key].name.data);
-		append_value(lines, fields, LOG_FORMAT_JSON);
+		append_field_value(lines, fields, LOG_FORMAT_JSON);
 	}
 	buffer_append_string(lines, "}\n");
 }
@@ -187,7 +188,7 @@ static void append_logfmt_line(struct buffer *lines, const struct log_stamp *sta
 		if (fields->kind == LOG_NONE)
 			continue;
 		buffer_append_str(lines, log_field_rows[fields->key].start);
-		append_value(lines, fields, LOG_FORMAT_LOGFMT);
+		append_field_value(lines, fields, LOG_FORMAT_LOGFMT);
 	}
 	buffer_append_byte(lines, '\n');
 }

@@ -15,7 +15,7 @@ bool outcome_is_open(const struct queue_delivery *delivery)
 	return delivery->outcome == QUEUE_PENDING || delivery->outcome == QUEUE_WAIT;
 }
 
-static enum log_name event_of(const struct queue_delivery *delivery)
+static enum log_name event_of_outcome(const struct queue_delivery *delivery)
 {
 	if (outcome_is_redirected(delivery))
 		return EVENT_POSTMASTER_MISSING;
@@ -24,7 +24,7 @@ static enum log_name event_of(const struct queue_delivery *delivery)
 						 : EVENT_FAILED;
 }
 
-static struct str place_of(const struct queue_delivery *delivery)
+static struct str place_of_delivery(const struct queue_delivery *delivery)
 {
 	return delivery->route == QUEUE_ROUTE_LOCAL    ? delivery->service
 	       : delivery->route == QUEUE_ROUTE_REMOTE ? STR("remote")
@@ -52,11 +52,11 @@ void outcome_log(const struct mail_envelope *envelope, const struct queue_delive
 		report = &nothing;
 	if (delivery->outcome == QUEUE_WAIT)
 		timestamp_format_seconds(delivery->until_us, until);
-	log_event_like(log_write, event_of(delivery), EVENT_DEFERRED, log_id(envelope->id),
+	log_event_like(log_write, event_of_outcome(delivery), EVENT_DEFERRED, log_id(envelope->id),
 		       log_number(delivery, delivery->number), log_from(envelope->sender),
 		       log_str(to, delivery->address),
 		       log_str(original, original_of(envelope, delivery)),
-		       log_str(by, place_of(delivery)), log_str(server, delivery->server),
+		       log_str(by, place_of_delivery(delivery)), log_str(server, delivery->server),
 		       log_number(size, (int64_t)envelope->size),
 		       log_seconds(delay, delivery->changed_us - envelope->id.born_us),
 		       log_str(status, delivery->status), log_str(text, delivery->text),

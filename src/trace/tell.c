@@ -69,8 +69,8 @@ static bool is_common(struct str key)
 
 /* The value of the next "{key}" in *PART; what is before it is *BEFORE_OUT. False: there is none.
  */
-static bool take_value(const struct log_line *line, struct str *part, struct str *before_out,
-		       struct str *value_out)
+static bool take_placeholder(const struct log_line *line, struct str *part, struct str *before_out,
+			     struct str *value_out)
 {
 	char key[32];
 	struct str name;
@@ -92,7 +92,7 @@ static bool has_all_values(const struct log_line *line, struct str part)
 	struct str before;
 	struct str value;
 
-	while (take_value(line, &part, &before, &value))
+	while (take_placeholder(line, &part, &before, &value))
 		if (value.length == 0)
 			return false;
 	return true;
@@ -103,7 +103,7 @@ static void tell_part(const struct log_line *line, struct str part, struct buffe
 	struct str before;
 	struct str value;
 
-	while (take_value(line, &part, &before, &value)) {
+	while (take_placeholder(line, &part, &before, &value)) {
 		buffer_append_str(out, before);
 		mail_text_append(out, value, MAIL_TEXT_ASCII);
 	}

@@ -172,7 +172,7 @@ def test_killed(mx, server):
         server.add("".join(person(f"p{i}{n}") for n in range(100)))
         made.kill_and_wait("directory")
         followed = made.log.wait("ldap_followed", mark)
-        assert (followed["load"], followed["entries"]) == ("changes", str(5 + 100 * (i + 1)))
+        assert (followed["loaded"], followed["entries"]) == ("changes", str(5 + 100 * (i + 1)))
         wait_until(lambda: answer(made, f"p{i}99@example.org") == 250, "the last is known")
 
 

@@ -89,6 +89,7 @@ def test_unfinished_messages_of_one_client(disk, node):
         assert 4 * MIB < used < share + 2 * STEP, (used, share)  # those that are over it leave room for the last
         event = mx.log.wait("client_share_used")
         assert event["client"] == "127.0.0.1" and int(event["bytes"]) < share + 2 * STEP
+        assert event["setting"] == "maxunfinished_client"
         with Client(mx) as client:  # short messages are not in files
             assert client.deliver("s@client.test", "anna@a.test", b"Subject: x\r\n").startswith("250 ")
         other = sessions.begin(1, "127.0.0.2")

@@ -233,7 +233,7 @@ def test_restart(server, store, sessions):
     first.close()
     second = store(one)
     again = second.log.wait("ldap_followed")
-    assert (again["load"], again["changed"], again["records"]) == ("changes", "0", "0")
+    assert (again["loaded"], again["changed"], again["record_count"]) == ("changes", "0", "0")
     assert second.state()[1:3] == [identity, version]
     second.close()
     one.delete(f"uid=bob,{PEOPLE}")
@@ -242,7 +242,7 @@ def test_restart(server, store, sessions):
     third = store(one, wait=False)
     third.wait_event("up")
     again = third.log.wait("ldap_followed")
-    assert (again["load"], again["changed"], again["deleted"]) == ("changes", "2", "1")
+    assert (again["loaded"], again["changed"], again["deleted"]) == ("changes", "2", "1")
     assert third.get("address", *(f"{name}@example.org" for name in
                                   ("ann", "bob", "eve", "eva", "joe"))).records == [
         ANN, "-", "-", "eva@example.org|kind mailbox|user eve",
@@ -276,7 +276,7 @@ def test_other_map(server, store):
     store(one).close()
     second = store(one, map="address.service='box'")
     again = second.log.wait("ldap_followed")
-    assert (again["load"], again["changed"], again["records"]) == ("full", "2", "2")
+    assert (again["loaded"], again["changed"], again["record_count"]) == ("full", "2", "2")
     assert second.record("address", "ann@example.org") == "ann@example.org|kind mailbox|service box"
 
 
@@ -295,7 +295,7 @@ def test_filled_anew(server, store):
     copy.wait_event("up")
     watch = Watch(copy, "p1@example.org", "p299@example.org")
     again = copy.log.wait("ldap_followed")
-    assert (again["entries"], again["deleted"], again["records"]) == ("303", "304", "2")
+    assert (again["entries"], again["deleted"], again["record_count"]) == ("303", "304", "2")
     wait_until(lambda: sorted(keys_after(copy, 0)) == ["address p0@example.org", "user p0"],
                "the difference is reported")
     assert watch.stop() == []
@@ -332,7 +332,7 @@ def test_cookie_refused(server, store):
     since = copy.log.mark()
     one.modify(rename(f"ou=folk,{BASE}", "ou=people"))
     again = copy.log.wait("ldap_followed", since)
-    assert (again["load"], again["entries"], again["records"]) == ("full", "2", "2")
+    assert (again["loaded"], again["entries"], again["record_count"]) == ("full", "2", "2")
     wait_until(lambda: sorted(keys_after(copy, mark)) == ["address bob@example.org", "user bob"],
                "the difference is reported")
     assert watch.stop() == []
@@ -366,7 +366,7 @@ def test_nothing_shown(server, store, count, settings, reason):
     one.stop()
     one.configure(access="access to * by * read", limit="unlimited")
     one.start()
-    copy.log.wait("ldap_followed", load="full", entries=str(count + 3))
+    copy.log.wait("ldap_followed", loaded="full", entries=str(count + 3))
     wait_record(copy, "address", "p0@example.org", "-")
 
 
@@ -377,7 +377,7 @@ def test_half_is_left(server, store):
     for i in range(4):
         one.delete(f"uid=p{i},{PEOPLE}")
     copy = store(one, map="list.verp='no'")  # all is to be read again
-    copy.log.wait("ldap_followed", load="full", entries="4")
+    copy.log.wait("ldap_followed", loaded="full", entries="4")
     wait_record(copy, "address", "p0@example.org", "-")
 
 
@@ -397,7 +397,7 @@ def test_few_are_guarded_too(server, store, people):
     says that it is meant."""
     half = (people + OTHERS + 1) // 2 - OTHERS  # with them half of all
     copy = load_again(server, store, people, half, "half")
-    copy.log.wait("ldap_followed", load="full", entries=str(half + OTHERS))
+    copy.log.wait("ldap_followed", loaded="full", entries=str(half + OTHERS))
     copy.close()
     copy = load_again(server, store, people, half - 1, "fewer")
     reason = copy.log.wait("ldap_lost")["reason"]
@@ -405,7 +405,7 @@ def test_few_are_guarded_too(server, store, people):
     assert copy.get("address", f"p{people - 1}@example.org").records == [
         f"p{people - 1}@example.org|kind mailbox|user p{people - 1}"]
     copy.accept()
-    copy.log.wait("ldap_followed", load="full", entries=str(half + OTHERS - 1))
+    copy.log.wait("ldap_followed", loaded="full", entries=str(half + OTHERS - 1))
     wait_record(copy, "address", f"p{people - 1}@example.org", "-")
 
 
@@ -433,7 +433,7 @@ def test_provider_killed(pair, store):
     provider.kill()
     followed = copy.log.wait("ldap_followed", mark, url=consumer.url)
     print(f"the consumer is followed after {time.monotonic() - begun:.2f} s")
-    assert (followed["load"], followed["changed"]) == ("changes", "0")
+    assert (followed["loaded"], followed["changed"]) == ("changes", "0")
     provider.start()
     provider.add(person("eve"))  # comes by the consumer
     wait_record(copy, "address", "eve@example.org", "eve@example.org|kind mailbox|user eve")
@@ -549,7 +549,7 @@ def test_many(server, store):
     copy.wait_event("up", timeout=120)
     took = time.monotonic() - begun
     followed = copy.log.wait("ldap_followed")
-    assert int(followed["records"]) == 4 * MANY + 2
+    assert int(followed["record_count"]) == 4 * MANY + 2
     with open(f"/proc/{copy.process.pid}/status", encoding="ascii") as status:
         peak = next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
     assert copy.record("member", f"all@example.org p{MANY - 1}@example.org") != "-"
@@ -561,6 +561,6 @@ def test_many(server, store):
     copy.close()
     begun = time.monotonic()
     again = store(one, ttl=600000)
-    again.log.wait("ldap_followed", load="changes", changed="0")
+    again.log.wait("ldap_followed", loaded="changes", changed="0")
     print(f"{MANY} people: loaded in {took:.1f} s, at most {peak / 1024:.0f} MiB; a change in "
           f"{small * 1000:.0f} ms; a restart in {time.monotonic() - begun:.2f} s")

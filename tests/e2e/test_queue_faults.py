@@ -192,7 +192,7 @@ def test_other_mount_options(node, disk):
         subprocess.run(["mount", "-o", f"remount,{option}", disk.path], check=True)
         assert is_taken(mx)
         event = mx.log.wait("queue_sync_changed", since=mark)
-        assert past in (None, event["from"]) and now in (None, event["to"]), event
-        assert event["from"] != event["to"]
+        assert past in (None, event["sync_before"]) and now in (None, event["sync"]), event
+        assert event["sync_before"] != event["sync"]
     mx.maildir("anna@a.test").wait(count=3)
     mx.stop()
