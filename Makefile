@@ -9,8 +9,9 @@ CUTS = 300
 DAMAGES = 10000
 VARIANT_CUTS = 20
 # what an installation has in its folders of programs
-PROGRAMS = stagepost queue send resolve names keys policy auth auth-ldap list remote lmtp local mailbox mailbox-command decode pipe launch smtpd qmtpd directory \
-	directory-command directory-ldap directory-postgresql
+PROGRAMS = stagepost queue send resolve names keys policy auth auth-ldap list remote lmtp local mailbox mailbox-postgresql mailbox-mariadb mailbox-command \
+	mailbox-command-postgresql mailbox-command-mariadb decode pipe launch smtpd qmtpd directory directory-command directory-ldap \
+	directory-postgresql
 
 build/build.ninja:
 	meson setup build -Dbuildtype=release

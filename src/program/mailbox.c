@@ -123,5 +123,7 @@ int main(int argc, char **argv)
 		{0},
 	};
 
-	return service_main(argc, argv, &(struct service_program){"mailbox", kinds, open_mailbox});
+	return service_main(
+		argc, argv,
+		&(struct service_program){"mailbox", kinds, open_mailbox, mailbox_record_fits});
 }

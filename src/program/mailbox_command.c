@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: ISC
 /* mailbox-command - does the work of "stagepost mailbox". */
 #include "program/mailbox_command/mailbox_command.h"
+#include "deliver/mailbox/open.h"
 #include "os/process/process.h"
+#include "program/start/backend.h"
 #include <string.h>
 
 static const struct {
@@ -24,16 +26,27 @@ static const struct command *row_of(const char *name)
 	return NULL;
 }
 
+static const struct command whole = {.name = "mailbox",
+				     .arguments = "",
+				     .summary = command_mailbox_summary,
+				     .help = command_mailbox_help,
+				     .options = command_mailbox_options,
+				     .exits = command_mailbox_exits,
+				     .subcommands = command_mailbox_subcommands};
+
+static char **arguments; /* of main() */
+
+bool mailbox_command_use_backend(const struct config *config)
+{
+	if (mailbox_record_fits(config))
+		return true;
+	command_become(&whole, backend_mailbox_command(config), arguments);
+	return false;
+}
+
 int main(int argc, char **argv)
 {
-	static const struct command whole = {.name = "mailbox",
-					     .arguments = "",
-					     .summary = command_mailbox_summary,
-					     .help = command_mailbox_help,
-					     .options = command_mailbox_options,
-					     .exits = command_mailbox_exits,
-					     .subcommands = command_mailbox_subcommands};
-
+	arguments = argv;
 	os_process_ignore_pipe_signal();
 	for (size_t i = 0; argc > 1 && i < COUNT_OF(subcommands); i++)
 		if (strcmp(argv[1], subcommands[i].name) == 0)

@@ -8,6 +8,7 @@ import contextlib
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -39,8 +40,10 @@ class Site:
         self.boxes = os.path.join(directory, "boxes")
         self.file = os.path.join(directory, "configuration")
         self.program = os.path.join(directory, "once")
-        for name, path in (("once", "tests/once/once"), ("decode", "decode"), ("send", "send"),
-                           ("mailbox-command", "mailbox-command")):
+        backend = re.search(r"backend = (postgresql|mariadb)\b", record)
+        kind = "-" + backend[1] if backend else ""
+        for name, path in (("once", "tests/once/once" + kind), ("decode", "decode"), ("send", "send"),
+                           ("mailbox-command", "mailbox-command" + kind)):
             shutil.copy2(os.path.join(BUILD, path), os.path.join(directory, name))
         with open(self.file, "w", encoding="ascii") as file:
             file.write(f'hostname = mx.mail.test\nqueue = {directory}/queue\nrun = {directory}/run\n'

@@ -4,37 +4,6 @@
 #include "mailstore/imap.h"
 #include "mailstore/maildir.h"
 #include "os/file/secret.h"
-#include "record/mariadb/mariadb.h"
-#include "record/postgresql/postgresql.h"
-#include "record/sqlite/sqlite.h"
-
-void mailbox_record_prepare(const struct config *config)
-{
-	if (config->record.backend == CONFIG_RECORD_MARIADB)
-		record_mariadb_prepare();
-}
-
-struct record *mailbox_record_new(const struct config *config)
-{
-	const struct config_record *record = &config->record;
-	unsigned timeout_ms = record->timeout * 1000;
-
-	if (record->backend == CONFIG_RECORD_POSTGRESQL)
-		return record_postgresql_new(record->database, timeout_ms);
-	if (record->backend == CONFIG_RECORD_MARIADB)
-		return record_mariadb_new(&(struct record_mariadb_settings){
-			.hosts = record->servers,
-			.socket = record->socket,
-			.database = record->database,
-			.user = record->user,
-			.password_file = record->password_file,
-			.authority = record->authority,
-			.certificate = record->client_certificate,
-			.key = record->client_key,
-			.timeout_ms = timeout_ms,
-		});
-	return record_sqlite_new(record->path);
-}
 
 static enum maildir_sync sync_of(enum config_sync sync)
 {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: ISC
 /*
  * deliver/mailbox/open.h - the record and the stores that the configuration says.
+ *
+ * A program has the record of one backend, so that only one that needs a database library loads it:
+ * open_sqlite.c, open_postgresql.c or open_mariadb.c is linked.
  */
 #ifndef DELIVER_MAILBOX_OPEN_H
 #define DELIVER_MAILBOX_OPEN_H
@@ -9,6 +12,8 @@
 #include "mailstore/mailstore.h"
 #include "record/record.h"
 
+/* Whether CONFIG has the record of this program's backend, or none. */
+bool mailbox_record_fits(const struct config *config);
 /* Before the sandbox: what connecting to the record needs then. */
 void mailbox_record_prepare(const struct config *config);
 /* Makes no connection yet. */

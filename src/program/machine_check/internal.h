@@ -28,6 +28,8 @@ void machine_check_tls(struct machine_check *check);
 void machine_check_logins(struct machine_check *check);
 /* The files by which servers are verified, and those of logins to IMAP servers and databases. */
 void machine_check_peers(struct machine_check *check);
+/* The programs of backends. */
+void machine_check_programs(struct machine_check *check);
 /* The addresses of sections source. */
 void machine_check_sources(struct machine_check *check);
 /* Who may send mail to whom, and what leads mail back. */

@@ -352,6 +352,7 @@ int machine_check(const struct config *config, struct str text, bool reads_secre
 {
 	struct machine_check check = {config, text, found, context, -1};
 
+	machine_check_programs(&check);
 	check_users(&check);
 	check_services(&check);
 	check_places(&check);

@@ -335,7 +335,7 @@ int mailbox_command_file(const struct command *command, int argc, char **argv)
 	task.config = mailbox_command_load(task.options.common.config_file);
 	if (task.config == NULL)
 		return INJECT_TRY_LATER; /* it is being edited */
-	status = check_user(task.config);
+	status = mailbox_command_use_backend(task.config) ? check_user(task.config) : INJECT_CONFIG;
 	if (status != 0) {
 		config_free(task.config);
 		return status;

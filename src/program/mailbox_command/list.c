@@ -242,7 +242,7 @@ struct config *mailbox_command_config(const struct command *command,
 	if (!config_has_record(config))
 		fprintf(stderr, "stagepost %s: no service of this configuration records messages\n",
 			command->name);
-	else if (mailbox_command_become_user(config))
+	else if (mailbox_command_use_backend(config) && mailbox_command_become_user(config))
 		return config;
 	config_free(config);
 	return NULL;

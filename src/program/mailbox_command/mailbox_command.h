@@ -11,6 +11,10 @@
 /* Of -s, with its argument. */
 #define MAILBOX_COMMAND_NO_SERVICE "-s: no service of kind mailbox or imap is called \"%s\""
 
+/* False, after an error message: the record of CONFIG is another backend's, and the program for
+ * that cannot be run. Otherwise it is that of this program, or does not return. (mailbox_command.c)
+ */
+bool mailbox_command_use_backend(const struct config *config);
 /* Files the message on standard input. */
 int mailbox_command_file(const struct command *command, int argc, char **argv);
 int mailbox_command_status(const struct command *command, int argc, char **argv);

@@ -35,6 +35,21 @@ static const uint64_t IDENTITIES = CAPABILITY(CAP_SETUID) | CAPABILITY(CAP_SETGI
 		"smtpd", "qmtpd", "resolve", "local", "mailbox", "list", "keys", "auth" \
 	}
 
+/* The programs of process "mailbox"; RIGHTS_RECORD is what the backend of each has. */
+#define FILES_ONCE(program)                                                                       \
+	{                                                                                         \
+		program, "process", FILES, {NULL}, {"send", "directory", "decode"},               \
+			RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_OUTSIDE |            \
+				RIGHTS_CONFINED,                                                  \
+		{                                                                                 \
+			CONTENT_TO_READ, {RIGHTS_MAILBOXES, "", true}, {RIGHTS_RECORD, "", true}, \
+				{RIGHTS_SYSTEM, "/proc/fs/ext4", false},                          \
+				{RIGHTS_SYSTEM, "/proc/self/mountinfo", false},                   \
+				{RIGHTS_SYSTEM, "/sys/devices", false},                           \
+				{RIGHTS_SYSTEM, "/dev/urandom", false}, HOST_NAMES                \
+		}                                                                                 \
+	}
+
 static const struct rights table[] = {
 	{"stagepost", /* the supervisor */
 	 "root or its own",
@@ -167,20 +182,9 @@ static const struct rights table[] = {
 	  {RIGHTS_SYSTEM, "/proc/fs/ext4", false},
 	  {RIGHTS_SYSTEM, "/proc/self/mountinfo", false},
 	  {RIGHTS_SYSTEM, "/sys/devices", false}}},
-	{"mailbox",
-	 "process",
-	 FILES,
-	 {NULL},
-	 {"send", "directory", "decode"},
-	 RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_OUTSIDE | RIGHTS_CONFINED,
-	 {CONTENT_TO_READ,
-	  {RIGHTS_MAILBOXES, "", true},
-	  {RIGHTS_RECORD, "", true},
-	  {RIGHTS_SYSTEM, "/proc/fs/ext4", false},
-	  {RIGHTS_SYSTEM, "/proc/self/mountinfo", false},
-	  {RIGHTS_SYSTEM, "/sys/devices", false},
-	  {RIGHTS_SYSTEM, "/dev/urandom", false},
-	  HOST_NAMES}},
+	FILES_ONCE("mailbox"),
+	FILES_ONCE("mailbox-postgresql"),
+	FILES_ONCE("mailbox-mariadb"),
 	{"pipe",
 	 "process",
 	 0,

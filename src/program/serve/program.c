@@ -2,6 +2,7 @@
 #include "program/serve/program.h"
 #include "decode/protocol.h"
 #include "os/clock.h"
+#include "program/start/backend.h"
 #include <string.h>
 
 static const struct serve_pace ONES_OWN = {16, SECOND_US};
@@ -27,19 +28,6 @@ static uint32_t decode_count(const struct config *config)
 static uint32_t smtpd_count(const struct config *config)
 {
 	return config->smtpd_workers;
-}
-
-/* By the backend, so that only a process that needs a database library loads it. */
-static const char *directory_file(const struct config *config)
-{
-	switch (config->directory.backend) {
-	case CONFIG_BACKEND_POSTGRESQL:
-		return "directory-postgresql";
-	case CONFIG_BACKEND_LDAP:
-		return "directory-ldap";
-	default:
-		return "directory";
-	}
 }
 
 static bool has_service(const struct config *config, enum config_service_kind kind)
@@ -90,12 +78,6 @@ static bool is_server(const struct config *config, const char *path)
 	return false;
 }
 
-/* Likewise, so that only a process that needs it loads the library of LDAP. */
-static const char *auth_file(const struct config *config)
-{
-	return config_has_ldap_bind(config) ? "auth-ldap" : "auth";
-}
-
 static bool is_dovecot(const struct config *config, const char *path)
 {
 	return config->auth.users == CONFIG_AUTH_DOVECOT && strcmp(config->auth.socket, path) == 0;
@@ -124,7 +106,7 @@ const struct serve_program serve_programs[SERVE_PROGRAMS] = {
 	 .turn = TURN_DIRECTORY,
 	 .count = has_directory_count,
 	 .is_wanted = has_directory,
-	 .file = directory_file,
+	 .file = backend_directory_program,
 	 .sockets = {"directory", "socketmap"},
 	 .targets = {"keys"},
 	 .may_connect = is_server,
@@ -151,7 +133,7 @@ const struct serve_program serve_programs[SERVE_PROGRAMS] = {
 	{.name = "auth",
 	 .turn = TURN_DIRECTORY,
 	 .is_wanted = config_has_auth,
-	 .file = auth_file,
+	 .file = backend_auth_program,
 	 .keeps_rights = true,
 	 .sockets = {"auth"},
 	 .targets = {"directory"},
@@ -208,6 +190,7 @@ const struct serve_program serve_programs[SERVE_PROGRAMS] = {
 	{.name = "mailbox",
 	 .turn = TURN_HELPERS,
 	 .is_wanted = config_has_recording_service,
+	 .file = backend_mailbox_program,
 	 .targets = {"send", "directory", "decode", "decode2"},
 	 .pace = &SERVERS},
 	{.name = "pipe",

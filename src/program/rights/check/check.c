@@ -24,8 +24,12 @@ static const struct node_process *supervisor_of(const struct rights_check *check
 /* "directory-ldap" runs as the user of "directory". */
 static const char *family_of(const struct node_process *process)
 {
-	return strncmp(process->program, "directory", strlen("directory")) == 0 ? "directory"
-										: process->program;
+	static const char *const families[] = {"auth", "directory", "mailbox"};
+
+	for (size_t i = 0; i < COUNT_OF(families); i++)
+		if (strncmp(process->program, families[i], strlen(families[i])) == 0)
+			return families[i];
+	return process->program;
 }
 
 static void find_identity(const struct rights_check *check, struct identity *out)
