@@ -65,7 +65,7 @@ def check_manual(stagepost, root, prefix):
     assert commands
     pages = [f"man8/stagepost-{command}.8" for command in commands]
     if (root / prefix.lstrip("/") / "sbin/sendmail").is_symlink():
-        pages += ["man8/sendmail.8", "man1/mailq.1", "man1/newaliases.1"]
+        pages += ["man8/sendmail.8", "man8/rmail.8", "man1/mailq.1", "man1/newaliases.1"]
     for page in pages:
         assert (folder / page).read_text().startswith(".\\\" SPDX"), page
     source = (folder / "man8/stagepost.8").read_text()
@@ -78,6 +78,7 @@ def check_mail_commands(root, prefix, config):
     sendmail = root / prefix.lstrip("/") / "sbin/sendmail"
     if not sendmail.is_symlink():
         return
+    assert os.access(sendmail.parent / "rmail", os.X_OK)
     listed = subprocess.check_output([sendmail, "-bp", "-C", config], text=True)
     assert "empty" in listed, listed
 
