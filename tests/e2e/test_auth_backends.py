@@ -17,8 +17,9 @@ from dovecot import Dovecot
 from lying_dns import Answer, LyingServer, a
 from directory_tls import make_certificates
 from slapd import BASE, START, Slapd, person
-from stagepost import PATIENCE, give_to_user, wait_until
+from stagepost import PATIENCE, give_to_user, is_root, wait_until
 from test_auth import PASSWORD, add_user
+from test_check_running import findings
 from test_directory_ldap import SETTINGS
 from tokens import AUDIENCE, ISSUER, Issuer, claims, token, url64
 
@@ -166,6 +167,8 @@ def test_ldap_servers_are_asked_to_bind(node, ldap):
         assert client.plain("ann", PASSWORD).outcome == ACCEPTED
     pid, = mx.pids("auth")
     assert os.readlink(f"/proc/{pid}/exe").endswith("/auth-ldap")
+    if is_root():
+        assert findings(mx) == []
 
 
 # --- tokens ---

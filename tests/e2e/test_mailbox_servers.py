@@ -14,7 +14,7 @@ from filed import Boxes, Imap, Mariadb, Postgresql, Sqlite, identity_of, lacking
 from lmtp import Server as LmtpServer
 from records import Records
 from smtp import Client
-from stagepost import PATIENCE, as_user, wait_until
+from stagepost import PATIENCE, as_user, is_root, wait_until
 from test_check_running import check
 
 DOMAINS = ["domain mail.test { service = once }", "domain far.test { service = far }"]
@@ -86,6 +86,8 @@ def test_each_record_with_maildirs(node, ground, keep, record):
     own.mx.wait_empty()
     own.is_told_once(["first"])
     assert not own.mx.log.find("sandbox_lacks")
+    if is_root():
+        assert check(own.mx)[0] == 0
 
 
 @pytest.mark.parametrize("record", ["sqlite", "postgresql-socket", "mariadb-socket"])
