@@ -19,7 +19,7 @@ build/build.ninja:
 .DEFAULT_GOAL := all
 .PHONY: all tree run test check lint format coverage bench burst big crash cost damage kill freeze faults smuggle hostile \
 	partition once world world-finds world-long mutants reproducible soak model fuzz inside reliability reliability-page install uninstall \
-	fresh clean help packages clang
+	fresh clean deb help packages clang
 
 all: build/build.ninja ## build what runs: build/stagepost
 	@ninja -C build $(PROGRAMS)
@@ -153,11 +153,15 @@ uninstall: build/build.ninja ## remove what "make install" put below DESTDIR; no
 	@meson configure build -Dprefix=$(prefix)
 	@DESTDIR=$(DESTDIR) tools/uninstall build
 
+deb: ## build the Debian packages, below build-deb/
+	@tools/install-packages build deb
+	@tools/deb
+
 fresh: ## "make run" and a part of "make test" in a minimal Debian, as root and as another user
 	@tools/fresh $(if $(FULL),--full)
 
 clean: ## remove what was built
-	rm -rf build build-test build-clang build-fuzz build-coverage build-mutants build-finds
+	rm -rf build build-test build-clang build-fuzz build-coverage build-mutants build-finds build-deb
 
 help: ## this text
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 22

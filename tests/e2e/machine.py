@@ -12,7 +12,6 @@ from stagepost import PATIENCE, ROOT
 
 PACKAGES = os.path.join(ROOT, "build-packages")
 NSPAWN = os.path.join(PACKAGES, "systemd-container/usr/bin/systemd-nspawn")
-DEBIAN = os.path.join(PACKAGES, "debian.tar")
 DISK = 3 << 30
 
 CONFIG = """\
@@ -41,8 +40,10 @@ def is_first(pid):
         return False
 
 
-class Machine:
-    """Boots with what "make install" has put there."""
+class BareMachine:
+    """Boots a Debian of the packages of tools/packages-machine-NAME.txt."""
+
+    name = "bare"
 
     def __init__(self, folder):
         self.image = os.path.join(folder, "disk")
@@ -51,21 +52,15 @@ class Machine:
         self.leader = None
 
     def make(self):
-        with open(os.path.join(ROOT, "tools/packages-machine.txt"), encoding="ascii") as file:
-            names = [line.strip() for line in file if not line.startswith("#")]
         subprocess.run([os.path.join(ROOT, "tools/unpack-package"), "systemd-container",
                         os.path.join(PACKAGES, "systemd-container")], check=True)
-        subprocess.run([os.path.join(ROOT, "tools/make-debian"), DEBIAN, *names], check=True)
+        subprocess.run([os.path.join(ROOT, "tools/make-debian"), "--machine", self.name], check=True)
         os.mkdir(self.root)
         with open(self.image, "wb") as file:
             file.truncate(DISK)
         subprocess.run(["mkfs.ext4", "-q", "-F", self.image], check=True)
         subprocess.run(["mount", "-o", "loop", self.image, self.root], check=True)
-        subprocess.run(["tar", "-C", self.root, "-xf", DEBIAN], check=True)
-        subprocess.run(["meson", "install", "-C", os.path.join(ROOT, "build"), "--no-rebuild",
-                        "--quiet", "--destdir", self.root], check=True,
-                       env=os.environ | {"DESTDIR": ""})
-        self.write("/etc/stagepost/stagepost.conf", CONFIG)
+        subprocess.run(["tar", "-C", self.root, "-xf", os.path.join(PACKAGES, f"debian-{self.name}.tar")], check=True)
 
     def boot(self):
         self.process = subprocess.Popen(
@@ -77,7 +72,6 @@ class Machine:
         self.wait(self.find_leader, "the machine's first process")
         self.wait(lambda: self.run("systemctl", "is-system-running", "--wait", check=False)
                   .stdout.strip() in ("running", "degraded"), "a booted system", 12 * PATIENCE)
-        self.run("systemd-tmpfiles", "--create", "/usr/local/lib/tmpfiles.d/stagepost.conf")
 
     def find_leader(self):
         """The child that is process 1 of a namespace: there is another one for a moment, which makes it."""
@@ -110,9 +104,6 @@ class Machine:
             file.write(text)
         os.chmod(path, mode)
 
-    def configure(self, change=lambda text: text):
-        self.write("/etc/stagepost/stagepost.conf", change(CONFIG))
-
     def unit(self, *names):
         """Properties of the unit, as systemctl shows them."""
         text = self.run("systemctl", "show", "stagepost", "-p", ",".join(names)).stdout
@@ -136,3 +127,23 @@ class Machine:
                 self.process.wait()
         subprocess.run(["umount", "--lazy", self.root], check=False)
         shutil.rmtree(os.path.dirname(self.image), ignore_errors=True)
+
+
+class Machine(BareMachine):
+    """Boots with what "make install" has put there."""
+
+    name = "whole"
+
+    def make(self):
+        super().make()
+        subprocess.run(["meson", "install", "-C", os.path.join(ROOT, "build"), "--no-rebuild",
+                        "--quiet", "--destdir", self.root], check=True,
+                       env=os.environ | {"DESTDIR": ""})
+        self.configure()
+
+    def boot(self):
+        super().boot()
+        self.run("systemd-tmpfiles", "--create", "/usr/local/lib/tmpfiles.d/stagepost.conf")
+
+    def configure(self, change=lambda text: text):
+        self.write("/etc/stagepost/stagepost.conf", change(CONFIG))
