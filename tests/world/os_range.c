@@ -12,6 +12,12 @@ int os_file_range_lock(int file, uint64_t offset)
 	return open != NULL ? disk_range_lock(open, offset) : -EBADF;
 }
 
+/* Of files that have one lock at a time, that of all bytes is that of the first. */
+int os_file_range_lock_all(int file)
+{
+	return os_file_range_lock(file, 0);
+}
+
 void os_file_range_unlock(int file, uint64_t offset)
 {
 	struct disk_file *open = disk_table_find(file);

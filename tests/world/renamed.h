@@ -28,6 +28,7 @@
 #define os_file_order_watch       world_os_file_order_watch
 #define os_file_range_holder      world_os_file_range_holder
 #define os_file_range_lock        world_os_file_range_lock
+#define os_file_range_lock_all    world_os_file_range_lock_all
 #define os_file_range_unlock      world_os_file_range_unlock
 #define os_file_range_unlock_all  world_os_file_range_unlock_all
 #define os_file_read              world_os_file_read
