@@ -18,7 +18,7 @@ build/build.ninja:
 
 .DEFAULT_GOAL := all
 .PHONY: all tree run test check lint format coverage bench burst big crash cost damage kill freeze faults smuggle hostile \
-	partition once world world-finds world-long mutants reproducible soak model fuzz inside reliability reliability-page install uninstall \
+	partition once upgrades world world-finds world-long mutants reproducible soak model fuzz inside reliability reliability-page install uninstall \
 	fresh clean deb help packages clang
 
 all: build/build.ninja ## build what runs: build/stagepost
@@ -122,6 +122,9 @@ partition: tree ## part directories, databases and mail machines 200 times under
 
 once: tree ## the story of one message for two, STORIES times on each database, with kills and failovers
 	@STORIES=$(or $(STORIES),10000) tests/e2e/run tests/e2e/test_once.py -s
+
+upgrades: tree ## 50 upgrades and downgrades at random under load, versions that cannot begin, and the wait of clients
+	@UPGRADES=$(or $(UPGRADES),50) UPGRADE_WAITING=20000 tests/e2e/run tests/e2e/test_upgrade_serving.py tests/e2e/test_upgrade_gap.py -s
 
 model: tree ## ten million random events against the queue manager; two minutes
 	@tests/model/run

@@ -80,7 +80,8 @@ struct config {
 	uint32_t remote_connect_timeout; /* seconds */
 	uint32_t remote_timeout;         /* seconds, for a reply */
 	bool convert_8bit;               /* for servers that do not offer 8BITMIME */
-	uint32_t stop_timeout; /* seconds, for deliveries that cannot be repeated safely */
+	uint32_t stop_timeout;    /* seconds, for deliveries that cannot be repeated safely */
+	uint32_t upgrade_timeout; /* seconds, until a new version is ready */
 	int64_t queuelifetime_us;
 	int64_t future_release_max_us; /* 0: FUTURERELEASE is not offered */
 	bool binarymime;

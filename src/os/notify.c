@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -89,4 +91,15 @@ int os_notify_barrier(int wait_ms)
 	}
 	close(ends[0]);
 	return result;
+}
+
+int os_notify_store(const char *name, int descriptor)
+{
+	char text[320];
+	int result;
+
+	if (snprintf(text, sizeof text, "FDSTORE=1\nFDPOLL=0\nFDNAME=%s", name) >= (int)sizeof text)
+		return -ENAMETOOLONG;
+	result = send_text(text, descriptor);
+	return result < 0 ? result : 0;
 }

@@ -12,7 +12,7 @@ import pytest
 from stagepost import PATIENCE, as_user, wait_until
 
 TEXT = b"Subject: hello\n\nA line.\n"
-COMMANDS = """mailbox mailbox/status mailbox/list mailbox/repair serve reload stop check config manual enqueue mailq trace transcript limits tls tls-report sendmail completion
+COMMANDS = """mailbox mailbox/status mailbox/list mailbox/repair serve reload upgrade stop check config manual enqueue mailq trace transcript limits tls tls-report sendmail completion
 version queue queue/list queue/show queue/hold queue/release queue/retry queue/requeue queue/bounce
 queue/remove queue/stats queue/repair queue/adopt trigger trigger/list trigger/wait
 trigger/release directory directory/accept directory/check directory/get directory/put directory/set directory/del directory/list directory/repair directory/watch
@@ -72,7 +72,7 @@ def test_help_and_wrong_options(node, run, command):
 
 
 @pytest.mark.parametrize("command, arguments", [
-    ("serve", []), ("reload", []), ("stop", []), ("check", []), ("config", []), ("mailq", []),
+    ("serve", []), ("reload", []), ("upgrade", []), ("stop", []), ("check", []), ("config", []), ("mailq", []),
     ("queue list", []), ("queue show", ["1"]), ("queue hold", ["1"]), ("queue release", ["1"]),
     ("queue retry", ["1"]), ("queue requeue", ["1"]),
     ("queue bounce", ["1", "--yes"]), ("queue remove", ["1", "--yes"]),

@@ -4,6 +4,7 @@
 #include "image.h"
 #include "os/process/process.h"
 #include "os/socket/connector.h"
+#include "os/socket/inherited.h"
 #include <arpa/inet.h>
 #include <err.h>
 #include <errno.h>
@@ -145,6 +146,26 @@ int os_socket_accept(int listening, union os_socket_address *peer_out)
 	*peer_out = endpoint->remote;
 	descriptor = table_add(&endpoint->description);
 	return descriptor;
+}
+
+/* Nobody upgrades a node of a world. */
+unsigned os_inherited_count(struct buffer *names_out)
+{
+	(void)names_out;
+	return 0;
+}
+
+bool os_inherited_is_bound_to(int socket, int kind, const union os_socket_address *address)
+{
+	(void)socket;
+	(void)kind;
+	(void)address;
+	return false;
+}
+
+void os_inherited_adopt(int socket)
+{
+	(void)socket;
 }
 
 bool os_socket_has_ended(int listening)

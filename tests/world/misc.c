@@ -107,6 +107,13 @@ int os_notify_barrier(int wait_ms)
 	return 0;
 }
 
+int os_notify_store(const char *name, int descriptor)
+{
+	(void)name;
+	(void)descriptor;
+	return 0;
+}
+
 void os_load_open(struct os_load *load)
 {
 	load->file = -1;

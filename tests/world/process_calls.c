@@ -18,7 +18,18 @@ void os_process_private_mask(void)
 {
 }
 
-pid_t os_process_start(const char *path, const char *const *arguments,
+int os_process_open_program(const char *path)
+{
+	(void)path;
+	return -ENOENT; /* the programs of a world are never replaced */
+}
+
+void os_process_set_name(const char *name)
+{
+	(void)name;
+}
+
+pid_t os_process_start(const char *path, int opened, const char *const *arguments,
 		       const struct os_process_user *user, int control, int output)
 {
 	struct process *parent = kernel_process();
@@ -28,6 +39,7 @@ pid_t os_process_start(const char *path, const char *const *arguments,
 	struct process *process;
 
 	(void)user;
+	(void)opened;
 	if (program == NULL)
 		return -ENOENT;
 	if (of_control == NULL)
@@ -89,6 +101,15 @@ pid_t os_process_ended(int *status_out)
 		return pid;
 	}
 	return 0;
+}
+
+void os_process_lead_group(void)
+{
+}
+
+void os_process_kill_group(pid_t pid)
+{
+	(void)pid; /* there are none */
 }
 
 void os_process_kill(pid_t pid, int number)
@@ -188,8 +209,9 @@ void os_process_ignore_stop_signals(void)
 	kernel_process()->ignored[SIGHUP] = true;
 }
 
-void os_process_close_inherited(void)
+void os_process_close_inherited(unsigned kept)
 {
+	(void)kept;
 	for (int i = 3; (size_t)i < kernel_process()->descriptor_count; i++)
 		(void)table_close(i);
 }

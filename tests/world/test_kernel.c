@@ -220,7 +220,7 @@ static int run_giver(int argc, char **argv)
 	(void)argv;
 	if (os_process_socket_pair(control) < 0 || os_process_socket_pair(pair) < 0)
 		return 1;
-	pid = os_process_start("/lib/taker", arguments, &user, control[1], -1);
+	pid = os_process_start("/lib/taker", -1, arguments, &user, control[1], -1);
 	if (pid < 0 || os_socket_send(control[0], "go", 2, &pair[1], 1) != 2)
 		return 2;
 	os_socket_close(pair[1]);
@@ -313,7 +313,7 @@ static int run_parent(int argc, char **argv)
 	(void)argv;
 	if (os_process_socket_pair(control) < 0)
 		return 1;
-	return os_process_start("/lib/orphan", arguments, &user, control[1], -1) > 0 ? 0 : 2;
+	return os_process_start("/lib/orphan", -1, arguments, &user, control[1], -1) > 0 ? 0 : 2;
 }
 
 static const struct world_program parent = {"parent", run_parent, NULL};

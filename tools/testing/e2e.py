@@ -17,7 +17,8 @@ AT_ONCE_MIN = 3
 LONG = 10  # seconds
 ALONE = 24  # of LONG_FILES: each begins a Python and a disk of its own, which takes most of a second
 # wait for the small Debians
-WITH_MACHINE = ("test_machine", "test_machine_access", "test_machine_commands", "test_package")
+WITH_MACHINE = ("test_machine", "test_machine_access", "test_machine_commands", "test_machine_upgrade",
+                "test_machine_users", "test_mistakes", "test_package")
 # those that take longer, the longest first: what runs last is short, and no worker is left with a long
 # one while the others have ended
 LONG_FILES = (
@@ -42,12 +43,12 @@ LONG_FILES = (
     "test_client_names", "test_limits_hold", "test_mailbox_peers", "test_dane", "test_dns", "test_limits_names",
     "test_mta_sts_mail", "test_slow_hop", "test_qmtp", "test_mailbox_command", "test_commands",
     "test_local_users", "test_cost", "test_full_disk", "test_published_flaws", "test_bad_load", "test_control_growth",
-    "test_usability", "test_imap")
+    "test_usability", "test_imap", "test_machine_upgrade", "test_upgrade_serving", "test_upgrade_gap")
 
 # The campaigns' short forms, unless the environment says something else.
 SHORT = {"BURST_SCALE": "0.1", "CORPUS": "150", "E2E_SHORT": "1", "FAULTS": "2", "FLOOD_SECONDS": "2", "FREEZE_SECONDS": "12",
          "INSIDE_SECONDS": "1", "KILL_CALLS": "1", "KILL_SECONDS": "12", "MANY": "10000", "SOAK_SECONDS": "10",
-         "STORIES": "12", "WAITING_SCALE": "0.25"}
+         "STORIES": "12", "UPGRADES": "2", "WAITING_SCALE": "0.25"}
 
 ENVIRONMENT = {name: os.environ.get(name, value) for name, value in SHORT.items()} | {
     "STAGEPOST_DNS_SEARCH": str(RELEASE / "tests/e2e/dns_search"),

@@ -229,6 +229,11 @@ const struct config_setting config_schema_send[] = {
 			"has not replied, and for a running program. RFC 5321 allows such a "
 			"server ten minutes. All other deliveries are aborted at once, and tried "
 			"again after the next start. The service manager must wait longer.")),
+	SETTING(ROOT, "upgrade_timeout", seconds, AT(config, upgrade_timeout), INITIAL("2m"),
+		RANGE(1, 86400),
+		MEANING("How long an upgrade (stagepost upgrade) waits until the new version is "
+			"ready; then the old one goes on. A queue of millions of messages takes "
+			"longer to be looked through.")),
 };
 
 const size_t config_schema_send_count = COUNT_OF(config_schema_send);

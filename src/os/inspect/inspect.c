@@ -116,10 +116,17 @@ static int read_link(const char *path, char out[OS_PROCESS_PATH_SIZE])
 
 int os_inspect_program(pid_t pid, char path_out[OS_PROCESS_PATH_SIZE])
 {
+	static const char deleted[] = " (deleted)";
 	char path[64];
+	size_t length;
+	int error;
 
 	snprintf(path, sizeof path, "/proc/%ld/exe", (long)pid);
-	return read_link(path, path_out);
+	error = read_link(path, path_out);
+	length = error == 0 ? strlen(path_out) : 0;
+	if (length > strlen(deleted) && strcmp(path_out + length - strlen(deleted), deleted) == 0)
+		path_out[length - strlen(deleted)] = '\0';
+	return error;
 }
 
 static unsigned read_flags(pid_t pid, const char *number)

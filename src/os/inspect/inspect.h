@@ -44,7 +44,7 @@ typedef void os_inspect_each(void *context, int number, const char *target, unsi
 MUST_CHECK int os_inspect_status(pid_t pid, struct os_inspect_status *out);
 /* What os_process_may_change_user() returns in that process. */
 bool os_inspect_may_change_user(const struct os_inspect_status *status);
-/* The path of its executable. */
+/* The path of its executable, or, if that was removed or replaced, the one that it had. */
 MUST_CHECK int os_inspect_program(pid_t pid, char path_out[OS_PROCESS_PATH_SIZE]);
 MUST_CHECK int os_inspect_descriptors(pid_t pid, os_inspect_each *each, void *context);
 /* Calls EACH with each process of the machine and its parent. */

@@ -30,7 +30,7 @@ int os_process_suspend_group(void)
 		return 0;
 	if (clearenv() != 0)
 		return -ENOMEM;
-	os_process_close_inherited();
+	os_process_close_inherited(0);
 	unblock_alarm();
 	if (setresgid((gid_t)-1, real, effective) != 0)
 		return -errno;

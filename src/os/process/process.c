@@ -70,8 +70,37 @@ void os_process_change_group_back(const struct os_process_user *user, gid_t befo
 		panic("cannot be of the former group again");
 }
 
+int os_process_open_program(const char *path)
+{
+	int program = open(path, O_PATH | O_CLOEXEC);
+
+	return program < 0 ? -errno : program;
+}
+
+void os_process_set_name(const char *name)
+{
+	const char *slash = strrchr(name, '/');
+
+	(void)prctl(PR_SET_NAME, slash != NULL ? slash + 1 : name, 0, 0, 0);
+}
+
+void os_process_lead_group(void)
+{
+	(void)setpgid(0, 0); /* fails only for the leader of a session, who leads a group */
+}
+
+/* A script cannot be run from a descriptor that is closed meanwhile. */
+static void run_program(const char *path, int program, const char *const *arguments)
+{
+	char *const *words = (char *const *)(uintptr_t)arguments;
+
+	if (program >= 0)
+		(void)syscall(SYS_execveat, program, "", words, environ, AT_EMPTY_PATH);
+	execv(path, words);
+}
+
 /* Runs in the new process: only what is safe after fork() is allowed. */
-static _Noreturn void become_program(const char *path, const char *const *arguments,
+static _Noreturn void become_program(const char *path, int program, const char *const *arguments,
 				     const struct os_process_user *user, int control, int output)
 {
 	sigset_t none;
@@ -93,11 +122,11 @@ static _Noreturn void become_program(const char *path, const char *const *argume
 		_exit(77);
 	if (!user->may_gain)
 		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	execv(path, (char *const *)(uintptr_t)arguments);
+	run_program(path, program, arguments);
 	_exit(127);
 }
 
-pid_t os_process_start(const char *path, const char *const *arguments,
+pid_t os_process_start(const char *path, int program, const char *const *arguments,
 		       const struct os_process_user *user, int control, int output)
 {
 	pid_t pid = fork();
@@ -105,7 +134,7 @@ pid_t os_process_start(const char *path, const char *const *arguments,
 	if (pid < 0)
 		return -errno;
 	if (pid == 0)
-		become_program(path, arguments, user, control, output);
+		become_program(path, program, arguments, user, control, output);
 	return pid;
 }
 
@@ -131,6 +160,12 @@ void os_process_kill(pid_t pid, int signal)
 {
 	if (pid > 0)
 		(void)kill(pid, signal);
+}
+
+void os_process_kill_group(pid_t pid)
+{
+	if (pid > 1)
+		(void)kill(-pid, SIGKILL);
 }
 
 /* The real user id of process PID; -1 if there is none. */
@@ -267,9 +302,9 @@ int os_process_read_text(int descriptor, size_t limit, struct buffer *out)
 	}
 }
 
-void os_process_close_inherited(void)
+void os_process_close_inherited(unsigned kept)
 {
-	(void)syscall(SYS_close_range, STDERR_FILENO + 1, UINT_MAX, 0);
+	(void)syscall(SYS_close_range, STDERR_FILENO + 1 + kept, UINT_MAX, 0);
 }
 
 void os_process_keep_inherited(void)

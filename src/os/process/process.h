@@ -101,11 +101,19 @@ void os_process_private_mask(void);
 /* Ends the process with STATUS after SECONDS. */
 MUST_CHECK int os_process_limit_time(unsigned seconds, int status);
 
-/* Starts PATH with ARGUMENTS (ends with NULL), as USER, with standard input from
- * /dev/null, CONTROL as descriptor OS_PROCESS_CONTROL, and OUTPUT as standard output and error; if
- * that is -1, it inherits them: the pid or -errno. */
-MUST_CHECK pid_t os_process_start(const char *path, const char *const *arguments,
+/* The program at PATH, to be started from this file also when another one has its name: a
+ * descriptor, or -errno. */
+MUST_CHECK int os_process_open_program(const char *path);
+/* Starts the program that was opened as PROGRAM (-1: the one at PATH) with ARGUMENTS (ends with
+ * NULL), as USER, with standard input from /dev/null, CONTROL as descriptor OS_PROCESS_CONTROL, and
+ * OUTPUT as standard output and error; if that is -1, it inherits them: the pid or -errno. */
+MUST_CHECK pid_t os_process_start(const char *path, int program, const char *const *arguments,
 				  const struct os_process_user *user, int control, int output);
+/* The process's name for people (ps(1)): the kernel has none for a program that was not started by
+ * its path. */
+void os_process_set_name(const char *name);
+/* This process, and all that it starts from now on, can be killed together. */
+void os_process_lead_group(void);
 /* A pipe, close-on-exec and non-blocking, with a capacity of ROOM bytes, or as much as the system
  * allows. ENDS_OUT: for reading, for writing. */
 MUST_CHECK int os_process_pipe(size_t room, int ends_out[2]);
@@ -113,6 +121,8 @@ MUST_CHECK int os_process_pipe(size_t room, int ends_out[2]);
  * waitpid(). */
 pid_t os_process_ended(int *status_out);
 void os_process_kill(pid_t pid, int signal);
+/* Kills all who are in the group that process PID leads or, if it has ended, has led. */
+void os_process_kill_group(pid_t pid);
 /* Sends a signal to a process that is not a child, if it is USER's: -ESRCH, -EPERM; -ENOTUNIQ if it
  * is another user's, or the owner is unknown. May drop all capabilities. */
 MUST_CHECK int os_process_signal_of(pid_t pid, uid_t user, int signal);
@@ -142,9 +152,9 @@ MUST_CHECK int os_process_share_text(struct str text);
 struct buffer;
 MUST_CHECK int os_process_read_text(int descriptor, size_t limit, struct buffer *out);
 
-/* Descriptors above standard error that were inherited: closes them, or makes them close-on-exec.
- * */
-void os_process_close_inherited(void);
+/* Descriptors above standard error that were inherited: closes them but the first KEPT; or makes
+ * them close-on-exec. */
+void os_process_close_inherited(unsigned kept);
 void os_process_keep_inherited(void);
 /* Raises the limit on open descriptors to the maximum allowed. */
 void os_process_raise_descriptor_limit(void);

@@ -302,7 +302,7 @@ int child_main(int argc, char **argv, const struct child_program *program)
 	struct child *child = &supervised.child;
 	struct os_signal_watch *signals[2];
 
-	(void)argv;
+	os_process_set_name(argv[0]);
 	log_open(program->name, LOG_INFO_LEVEL);
 	os_process_ignore_pipe_signal();
 	os_process_ignore_stop_signals();

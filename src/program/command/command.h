@@ -135,6 +135,7 @@ MUST_CHECK int
 command_config_load_with(const char *file, struct buffer *text, struct config **config_out,
 			 void (*print)(const struct config_problems *problems, const char *file));
 
+extern const struct command_option command_serve_options[];
 int command_serve(const struct command *command, int argc, char **argv);
 extern const struct command_option command_config_print_options[];
 extern const struct command_option command_check_options[];
@@ -163,6 +164,9 @@ extern const struct command_option command_tls_report_options[];
 extern const struct command_exit command_tls_report_exits[];
 int command_tls_report(const struct command *command, int argc, char **argv);
 int command_reload(const struct command *command, int argc, char **argv);
+extern const struct command_option command_upgrade_options[];
+extern const struct command_exit command_upgrade_exits[];
+int command_upgrade(const struct command *command, int argc, char **argv);
 int command_stop(const struct command *command, int argc, char **argv);
 int command_sendmail(const struct command *command, int argc, char **argv);
 

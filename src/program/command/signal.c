@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: ISC
-/* stagepost reload, stagepost stop - send a signal to the running supervisor. */
+/* stagepost reload, stagepost stop, stagepost upgrade - send a signal to the running supervisor,
+ * and wait for what becomes of it. */
 #include "os/clock.h"
 #include "os/process/process.h"
-#include "program/command/command.h"
+#include "program/command/request.h"
 #include "program/machine_check/machine_check.h"
 #include "program/talk/pid_file.h"
-#include "program/talk/reload_record.h"
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,7 +15,8 @@
 enum { STOP_MORE_SECONDS = 90, LOOKS_A_SECOND = 20, RELOAD_SECONDS = 60 };
 
 /* The supervisor's pid; or 0, after a message that there is none. */
-static pid_t find(const struct command *command, const struct config *config, uid_t *owner_out)
+pid_t command_find_node(const struct command *command, const struct config *config,
+			uid_t *owner_out)
 {
 	pid_t pid = pid_file_read(config->run, owner_out);
 
@@ -59,40 +60,57 @@ static struct config *begin_reload(const struct command *command, int argc, char
 	return command_config_load(options.config_file, text, &config) < 0 ? NULL : config;
 }
 
-static int tell_outcome(const struct command *command, const struct reload_record *record)
+static int tell_outcome(const struct command *command, const struct command_request *request,
+			const struct request_record *record)
 {
 	struct str rest = buffer_view(&record->reason);
 	struct str line;
 
 	if (!record->is_refused)
 		return COMMAND_OK;
-	fprintf(stderr, "stagepost %s: refused, the old configuration stays in force:\n",
-		command->name);
+	fprintf(stderr, "stagepost %s: refused, %s:\n", command->name, request->goes_on);
 	while (str_split(&rest, '\n', &line))
 		fprintf(stderr, STR_FORMAT "\n", STR_ARGUMENTS(line));
 	return COMMAND_FAILED;
 }
 
-/* Waits for the end of a reload that began after the one with the number BEFORE. */
-static int wait_for_reload(const struct command *command, const struct config *config,
-			   uint64_t before)
+/* Waits for the end of a request that began after the one with the number BEFORE. */
+static int wait_for_request(const struct command *command, const struct config *config,
+			    const struct command_request *request, uint64_t before)
 {
-
-	for (unsigned i = 0; i < RELOAD_SECONDS * LOOKS_A_SECOND; i++) {
-		struct reload_record record CLEANUP(reload_record_clear) = {0};
+	for (unsigned i = 0; i < request->seconds_max * LOOKS_A_SECOND; i++) {
+		struct request_record record CLEANUP(request_record_clear) = {0};
 		uid_t owner;
 
 		if (pid_file_read(config->run, &owner) <= 0) {
 			fprintf(stderr, "stagepost %s: it has ended\n", command->name);
 			return COMMAND_FAILED;
 		}
-		if (reload_record_read(config->run, owner, &record) == 0 && record.ended > before)
-			return tell_outcome(command, &record);
+		if (request_record_read(config->run, request->kind, owner, &record) == 0 &&
+		    record.ended > before)
+			return tell_outcome(command, request, &record);
 		os_clock_pause_ms(1000 / LOOKS_A_SECOND);
 	}
 	fprintf(stderr, "stagepost %s: no answer in %u seconds; the log may tell more\n",
-		command->name, RELOAD_SECONDS);
+		command->name, request->seconds_max);
 	return COMMAND_FAILED;
+}
+
+int command_make_request(const struct command *command, const struct config *config, pid_t pid,
+			 uid_t owner, int signal, const struct command_request *request)
+{
+	struct request_record record CLEANUP(request_record_clear) = {0};
+	int error = request_record_read(config->run, request->kind, owner, &record);
+	int status;
+
+	if (error < 0) {
+		fprintf(stderr, "stagepost %s: %s/%s: %s; nothing was done\n", command->name,
+			config->run, request->kind, strerror(-error));
+		return COMMAND_FAILED;
+	}
+	status = tell(command, pid, owner, signal);
+	return status == COMMAND_OK ? wait_for_request(command, config, request, record.begun)
+				    : status;
 }
 
 /* What is fatal is the reason of a refusal, which is printed anyway. */
@@ -106,25 +124,20 @@ static void print_fault(void *context, const struct machine_finding *finding)
 /* If the file is invalid, command_config_load() has printed the problems. */
 int command_reload(const struct command *command, int argc, char **argv)
 {
+	static const struct command_request request = {
+		REQUEST_RELOAD, "the old configuration stays in force", RELOAD_SECONDS};
 	struct buffer text CLEANUP(buffer_clear) = {0};
-	struct reload_record record CLEANUP(reload_record_clear) = {0};
 	int status;
 	struct config *config = begin_reload(command, argc, argv, &text, &status);
 	uid_t owner;
 	pid_t pid;
-	int error;
 
 	if (config == NULL)
 		return status;
-	pid = find(command, config, &owner);
-	error = pid > 0 ? reload_record_read(config->run, owner, &record) : 0;
-	if (error < 0)
-		fprintf(stderr, "stagepost %s: %s/" RELOAD_RECORD_NAME ": %s; nothing was done\n",
-			command->name, config->run, strerror(-error));
-	status = pid > 0 && error == 0 ? tell(command, pid, owner, SIGHUP) : COMMAND_FAILED;
-	if (status == COMMAND_OK)
-		status = wait_for_reload(command, config, record.begun);
-	if (status == COMMAND_OK)
+	pid = command_find_node(command, config, &owner);
+	if (pid > 0)
+		status = command_make_request(command, config, pid, owner, SIGHUP, &request);
+	if (pid > 0 && status == COMMAND_OK)
 		(void)machine_check(config, buffer_view(&text), true, print_fault, NULL);
 	config_free(config);
 	return status;
@@ -159,7 +172,7 @@ int command_stop(const struct command *command, int argc, char **argv)
 	if (config == NULL)
 		return COMMAND_FAILED;
 	status = COMMAND_FAILED;
-	pid = find(command, config, &owner);
+	pid = command_find_node(command, config, &owner);
 	if (pid > 0)
 		status = tell(command, pid, owner, SIGTERM);
 	if (pid > 0 && status == COMMAND_OK)

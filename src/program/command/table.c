@@ -85,12 +85,18 @@ const struct command commands[] = {
 	{"serve", "", "Runs the mail system until SIGTERM or SIGINT.",
 	 "SIGHUP reads the configuration again; when it is wrong the old one stays in force.\n"
 	 "Logs go where the configuration says: to standard error or to syslog.\n",
-	 command_serve, command_config_options, serve_exits, NULL},
+	 command_serve, command_serve_options, serve_exits, NULL},
 	{"reload", "", "Makes the running mail system read its configuration again.",
 	 "It waits for the outcome: errors are printed, and the old one stays in force. What it\n"
 	 "names and this machine does not have, such as a program, is printed, too, but does not\n"
 	 "keep a new one from coming into force.\n",
 	 command_reload, command_config_options, NULL, NULL},
+	{"upgrade", "", "Replaces the running mail system by the installed version.",
+	 "No connection is refused meanwhile. If the installed version cannot begin, or is not\n"
+	 "ready within the setting upgrade_timeout, the running one goes on, and the reason is\n"
+	 "printed. It is the same for an older version. What the version that runs could not read\n"
+	 "afterwards is said before anything is changed.\n",
+	 command_upgrade, command_upgrade_options, command_upgrade_exits, NULL},
 	{"stop", "", "Stops the running mail system, and waits until it has ended.", "",
 	 command_stop, command_config_options, NULL, NULL},
 	{"check", "", "Checks a configuration, or the node that runs with it: says what is wrong.",

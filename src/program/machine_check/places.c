@@ -220,6 +220,7 @@ void machine_places_add(struct machine_places *places, const struct config *conf
 		add_token_places(places, config);
 		break;
 	case RIGHTS_SYSTEM:
+	case RIGHTS_PROGRAMS: /* of the installation, not of a setting */
 		break;
 	}
 }

@@ -57,7 +57,7 @@ static const struct rights table[] = {
 	 {"all"},
 	 {"all"},
 	 RIGHTS_PIPES | RIGHTS_LOG,
-	 {{RIGHTS_RUN, "stagepost.pid", true}}},
+	 {{RIGHTS_RUN, "stagepost.pid", true}, {RIGHTS_PROGRAMS, "", false}}},
 	{"smtpd",
 	 "process",
 	 0,
@@ -364,7 +364,8 @@ static void append_places(struct buffer *out, const struct rights_place *places)
 					    [RIGHTS_POLICIES] = "POLICIES",
 					    [RIGHTS_AUTHORITIES] = "AUTHORITIES",
 					    [RIGHTS_LDAP_AUTHORITY] = "LDAP-AUTHORITY",
-					    [RIGHTS_TOKENS] = "TOKENS"};
+					    [RIGHTS_TOKENS] = "TOKENS",
+					    [RIGHTS_PROGRAMS] = "PROGRAMS"};
 	size_t begin = out->length;
 
 	for (size_t i = 0; i < RIGHTS_PLACES_MAX && places[i].base != 0; i++) {

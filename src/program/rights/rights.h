@@ -45,6 +45,7 @@ enum rights_base {
 	RIGHTS_POLICIES,       /* setting policy_path */
 	RIGHTS_AUTHORITIES,    /* next to setting tls_authorities */
 	RIGHTS_LDAP_AUTHORITY, /* setting authority of section directory */
+	RIGHTS_PROGRAMS,       /* the executables of the node */
 	RIGHTS_TOKENS,         /* next to the files of section auth */
 };
 

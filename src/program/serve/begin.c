@@ -69,20 +69,20 @@ void serve_cannot(struct supervisor *supervisor, enum log_key field, const char 
 	supervisor->exit_status = is_permanent(error) ? COMMAND_NEVER : COMMAND_FAILED;
 }
 
-/* Another line would be another message. */
-static void tell_failure(struct str reason)
+/* Another line would be another message. SUPERVISOR: see serve_notify(). */
+static void tell_failure(const struct supervisor *supervisor, struct str reason)
 {
 	char status[512];
 
 	snprintf(status, sizeof status, "STATUS=" STR_FORMAT, STR_ARGUMENTS(reason));
 	status[strcspn(status, "\n")] = '\0';
-	serve_notify(status);
+	serve_notify(supervisor, status);
 }
 
 int serve_end(struct str failure, int status)
 {
 	if (failure.length > 0)
-		tell_failure(failure);
+		tell_failure(NULL, failure);
 	log_flush();
 	(void)!os_notify_barrier(BARRIER_MS); /* without it, only that line may be missing */
 	return status;
@@ -110,7 +110,9 @@ void serve_announce_ready(struct supervisor *supervisor)
 		wanted += process->is_wanted;
 	}
 	supervisor->was_ready = true;
-	log_event(EVENT_SERVE_READY, log_number(processes, wanted));
+	log_event(EVENT_SERVE_READY, log_number(processes, wanted), log_string(release, VERSION));
+	serve_tell_predecessor(supervisor, UPGRADE_READY, STR(""));
+	serve_record_success(supervisor);
 	serve_tell_status(supervisor, "READY=1\n");
 }
 
@@ -120,7 +122,8 @@ void serve_give_up(struct supervisor *supervisor, struct str reason)
 		return;
 	supervisor->exit_status = COMMAND_NEVER;
 	buffer_append_str(&supervisor->failure, reason);
-	tell_failure(reason);
+	tell_failure(supervisor, reason);
+	serve_tell_predecessor(supervisor, UPGRADE_FAILED, reason);
 	serve_stop(supervisor);
 }
 

@@ -10,10 +10,12 @@
 #include "limit/count.h"
 #include "log/event.h"
 #include "os/process/process.h"
+#include "os/socket/address.h"
 #include "program/child/child.h"
 #include "program/serve/program.h"
 #include "program/serve/serve.h"
-#include "program/talk/reload_record.h"
+#include "program/serve/upgrade.h"
+#include "program/talk/request_record.h"
 #include <sys/socket.h>
 
 enum {
@@ -87,14 +89,31 @@ struct bound_socket {
 	char host[112]; /* the address; or the path of a UNIX socket */
 	uint16_t port;  /* 0: UNIX socket */
 	int descriptor;
+	uint64_t inode; /* UNIX: of the file at its path, as it was bound */
 	bool is_wanted;
 	bool is_shut; /* for a while, as no class of hosts has a place */
+};
+
+/* A listening socket that we did not bind. */
+struct inherited_socket {
+	int descriptor;
+	char name[192]; /* under which the service manager keeps it; "": it does not */
 };
 
 /* The user of a program; the others get his uid, and trust only him as that program. */
 struct program_user {
 	struct os_process_user user;
 	gid_t groups[OS_PROCESS_GROUPS_MAX + 1];
+};
+
+enum {
+	SERVE_EXECUTABLES_MAX = SERVE_PROGRAMS * SERVE_FILES_MAX,
+	SERVE_EXECUTABLE_PATH_SIZE = OS_PROCESS_PATH_SIZE + 32,
+};
+
+struct serve_executable {
+	const char *file; /* its name in the directory of programs */
+	int descriptor;   /* -errno: it was not there */
 };
 
 enum { SERVE_NAME_FILES = 2 };
@@ -107,6 +126,17 @@ struct serve_name_file {
 	bool is_unread;  /* it was written since */
 };
 
+/* The predecessor's side of an upgrade. */
+struct serve_upgrade {
+	enum upgrade_state state;
+	struct ipc_channel *channel; /* to the successor; NULL: there is none, or it is lost */
+	pid_t pid;                   /* 0: there is none, or it has ended, */
+	int status;                  /* with this; */
+	pid_t group;                 /* its processes may be there still */
+	struct os_timer *timer;
+	struct request_record record;
+};
+
 struct supervisor {
 	struct os_loop *loop;
 	const char *file;
@@ -116,10 +146,20 @@ struct supervisor {
 	struct os_process_user user;               /* of the node: the queue's owner */
 	struct program_user users[SERVE_PROGRAMS]; /* in the order of serve_programs */
 	char program_directory[OS_PROCESS_PATH_SIZE];
+	struct serve_executable executables[SERVE_EXECUTABLES_MAX];
+	size_t executable_count;
 	struct process processes[PROCESSES_MAX];
 	size_t process_count;
 	struct bound_socket sockets[CHILD_SOCKETS_MAX];
 	size_t socket_count;
+	struct inherited_socket inherited[CHILD_SOCKETS_MAX]; /* until they are wanted */
+	size_t inherited_count;
+	struct ipc_channel *predecessor;             /* until the node is ours alone; NULL: it is */
+	bool is_our_turn;                            /* it has passed the node on */
+	int pid_file;                                /* open and locked */
+	char own_program[OS_PROCESS_PATH_SIZE + 16]; /* the path of this one */
+	struct serve_upgrade upgrade;
+	void (*when_stopped)(struct supervisor *supervisor); /* during an upgrade */
 	int64_t bind_until_us; /* monotonic: until then an address in use is retried */
 	struct os_timer *patience;
 	struct os_timer *mending; /* serve_watch_sockets() */
@@ -133,13 +173,14 @@ struct supervisor {
 	int exit_status;
 	struct buffer failure;           /* why nothing can start; otherwise "" */
 	struct transcripts *transcripts; /* watchers of sessions */
-	struct hash_key rates_key;       /* of names in the rows */
-	struct hash_key site_key;        /* if the configuration has none */
-	int seen_error;                  /* of serve_open_seen(), as logged; 0: none */
-	struct limit_memory *limits;     /* all rows; NULL: nothing was limited so far */
-	struct limit_classes *classes;   /* of the configuration in force */
-	struct os_timer *doors;          /* runs while they are closed */
-	struct reload_record reload;
+	struct ipc_server *limits_server;
+	struct hash_key rates_key;     /* of names in the rows */
+	struct hash_key site_key;      /* if the configuration has none */
+	int seen_error;                /* of serve_open_seen(), as logged; 0: none */
+	struct limit_memory *limits;   /* all rows; NULL: nothing was limited so far */
+	struct limit_classes *classes; /* of the configuration in force */
+	struct os_timer *doors;        /* runs while they are closed */
+	struct request_record reload;
 	struct serve_name_file name_files[SERVE_NAME_FILES];
 };
 
@@ -150,10 +191,43 @@ struct hash_key serve_make_site_key(void);
 void serve_prepare_stop(struct supervisor *supervisor);
 /* Stops everything, as a signal does. */
 void serve_stop(void *supervisor);
+/* Stops all processes, those for mail in after the deliveries; then calls STOPPED. */
+void serve_stop_for_successor(struct supervisor *supervisor,
+			      void (*stopped)(struct supervisor *supervisor));
 /* After a process has ended: stops those that are next. */
 void serve_stop_next(struct supervisor *supervisor);
-/* Notifies the service manager that started the node (sd_notify(3)). */
-void serve_notify(const char *text);
+bool serve_has_stopped(const struct supervisor *supervisor);
+
+/* notify.c */
+/* Notifies the service manager that started the node (sd_notify(3)), unless that is our
+ * predecessor's still. SUPERVISOR: NULL if there is none, or none any more. */
+void serve_notify(const struct supervisor *supervisor, const char *text);
+
+/* upgrade.c: the predecessor's side of upgrade.h. */
+/* SIGUSR2. */
+void serve_upgrade(void *supervisor);
+/* Whether the process PID, which has ended, was the successor. */
+bool serve_upgrade_ended(struct supervisor *supervisor, pid_t pid, int status);
+/* SIGTERM, SIGINT: serve_stop(), and gives up an upgrade. */
+void serve_stop_all(void *supervisor);
+
+/* upgrade_record.c */
+void serve_begin_upgrade(struct supervisor *supervisor);
+void serve_end_upgrade(struct supervisor *supervisor, bool is_refused);
+/* Continues the record of earlier upgrades; -errno. */
+MUST_CHECK int serve_begin_upgrade_record(struct supervisor *supervisor);
+/* Records that an upgrade to this version has succeeded, if it has, and its predecessor cannot have
+ * done so as it was killed. */
+void serve_record_success(struct supervisor *supervisor);
+
+/* successor.c: the other side. */
+/* Takes over SOCKET, to the predecessor. */
+void serve_meet_predecessor(struct supervisor *supervisor, int socket);
+/* Says that we are prepared, and waits for our turn: false, which is logged, if it never comes. */
+bool serve_await_turn(struct supervisor *supervisor);
+/* If there is one. REASON: of UPGRADE_FAILED, for people; otherwise "". */
+void serve_tell_predecessor(struct supervisor *supervisor, enum upgrade_message message,
+			    struct str reason);
 
 /* prepare.c: leaves the configuration in force to commands (program/talk/good_config.h). */
 void serve_keep_good_config(const struct supervisor *supervisor);
@@ -209,14 +283,40 @@ MUST_CHECK int serve_bind_run_sockets(struct supervisor *supervisor);
  * files of names are looked at, too. */
 void serve_mend_sockets(struct process *process);
 void serve_watch_sockets(void *supervisor);
+/* After others had the sockets: binds those again whose file is another one. */
+void serve_mend_places(struct supervisor *supervisor);
 /* Closes sockets that are not marked. */
 void serve_drop_sockets(struct supervisor *supervisor);
+
+/* inherit.c: listening sockets that were bound by a predecessor, or before a crash. */
+/* Takes over DESCRIPTOR, which the service manager keeps as NAME (empty: it does not); it is used
+ * if the configuration names its address. */
+void serve_inherit(struct supervisor *supervisor, int descriptor, struct str name);
+/* Likewise all that the service manager has passed to us. */
+void serve_inherit_all(struct supervisor *supervisor, const struct serve_origin *origin);
+/* The one of KIND at ADDRESS, which is taken out; -ENOENT: there is none that works. */
+MUST_CHECK int serve_find_inherited(struct supervisor *supervisor, int kind,
+				    const union os_socket_address *address);
+/* Closes those that nobody has wanted. */
+void serve_drop_inherited(struct supervisor *supervisor);
+/* Gives the service manager a copy of BOUND for the next start, also after a crash; closes it here
+ * and there. */
+void serve_store_socket(const struct supervisor *supervisor, const struct bound_socket *bound);
+void serve_forget_socket(const struct supervisor *supervisor, const struct bound_socket *bound);
+/* To call when the service manager listens to us: gives it all of them. */
+void serve_store_sockets(const struct supervisor *supervisor);
 
 /* user.c */
 /* Looks up the users of the processes, for a supervisor with UID that MAY_CHANGE its user; logs
  * users that do not exist. */
 MUST_CHECK int serve_find_users(struct supervisor *supervisor, uid_t uid, bool may_change);
 const struct program_user *serve_user(const struct supervisor *supervisor, const char *program);
+
+/* executable.c */
+void serve_open_executables(struct supervisor *supervisor);
+/* Starts the executable called FILE, as it was when the supervisor began: the pid or -errno. */
+MUST_CHECK pid_t serve_run_executable(const struct supervisor *supervisor, const char *file,
+				      const struct os_process_user *user, int control, int output);
 
 /* process.c */
 void serve_add_processes(struct supervisor *supervisor);
@@ -262,6 +362,8 @@ void serve_log_end(struct process *process);
 /* transcript.c */
 /* Accepts operators who watch sessions. */
 void serve_watch_transcripts(struct supervisor *supervisor);
+/* Does so no more, and disconnects those who do. */
+void serve_end_transcripts(struct supervisor *supervisor);
 /* Tells PROCESS, which is starting, what is watched. */
 void serve_send_transcript(struct process *process);
 /* Sends a line of a session from PROCESS to its watcher. */
@@ -293,8 +395,9 @@ void serve_know_names(struct supervisor *supervisor);
 void serve_watch_names(struct supervisor *supervisor);
 
 /* limits_talk.c */
-/* Accepts operators who look at the limits. */
+/* Accepts operators who look at the limits; no more. */
 void serve_show_limits(struct supervisor *supervisor);
+void serve_hide_limits(struct supervisor *supervisor);
 
 /* reload.c: handles SIGHUP. */
 void serve_reload(void *supervisor);

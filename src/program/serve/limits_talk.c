@@ -70,13 +70,18 @@ void serve_show_limits(struct supervisor *supervisor)
 						    .connected = on_connected,
 						    .message = on_message};
 	const uid_t users[] = {0, supervisor->uid, supervisor->user.uid};
-	struct ipc_server *server;
 
 	for (size_t i = 0; i < supervisor->socket_count; i++) {
 		if (strcmp(supervisor->sockets[i].name, "limits") != 0)
 			continue;
-		server = ipc_server_new(supervisor->loop, supervisor->sockets[i].descriptor, &kind,
-					supervisor);
-		ipc_server_set_users(server, users, COUNT_OF(users));
+		supervisor->limits_server = ipc_server_new(
+			supervisor->loop, supervisor->sockets[i].descriptor, &kind, supervisor);
+		ipc_server_set_users(supervisor->limits_server, users, COUNT_OF(users));
 	}
+}
+
+void serve_hide_limits(struct supervisor *supervisor)
+{
+	ipc_server_free(supervisor->limits_server);
+	supervisor->limits_server = NULL;
 }

@@ -157,14 +157,10 @@ static const char *program_file(const struct process *process)
 static pid_t start_program(const struct process *process, int control, int output)
 {
 	const struct supervisor *supervisor = process->supervisor;
-	const char *file = program_file(process);
-	const char *arguments[] = {file, "--supervised", NULL};
-	char path[OS_PROCESS_PATH_SIZE + 32];
 
-	snprintf(path, sizeof path, "%s/%s", supervisor->program_directory, file);
-	return os_process_start(path, arguments,
-				&serve_user(supervisor, process->program->name)->user, control,
-				output);
+	return serve_run_executable(supervisor, program_file(process),
+				    &serve_user(supervisor, process->program->name)->user, control,
+				    output);
 }
 
 void serve_process_start(void *context)

@@ -107,6 +107,7 @@ const struct serve_program serve_programs[SERVE_PROGRAMS] = {
 	 .count = has_directory_count,
 	 .is_wanted = has_directory,
 	 .file = backend_directory_program,
+	 .files = {"directory", "directory-postgresql", "directory-ldap"},
 	 .sockets = {"directory", "socketmap"},
 	 .targets = {"keys"},
 	 .may_connect = is_server,
@@ -134,6 +135,7 @@ const struct serve_program serve_programs[SERVE_PROGRAMS] = {
 	 .turn = TURN_DIRECTORY,
 	 .is_wanted = config_has_auth,
 	 .file = backend_auth_program,
+	 .files = {"auth", "auth-ldap"},
 	 .keeps_rights = true,
 	 .sockets = {"auth"},
 	 .targets = {"directory"},
@@ -191,6 +193,7 @@ const struct serve_program serve_programs[SERVE_PROGRAMS] = {
 	 .turn = TURN_HELPERS,
 	 .is_wanted = config_has_recording_service,
 	 .file = backend_mailbox_program,
+	 .files = {"mailbox", "mailbox-postgresql", "mailbox-mariadb"},
 	 .targets = {"send", "directory", "decode", "decode2"},
 	 .pace = &SERVERS},
 	{.name = "pipe",
@@ -224,6 +227,13 @@ const struct serve_program serve_programs[SERVE_PROGRAMS] = {
 	 .counts = true,
 	 .has_site_key = true},
 };
+
+const char *serve_program_file(const struct serve_program *program, size_t i)
+{
+	if (program->file == NULL)
+		return i == 0 ? program->name : NULL;
+	return i < SERVE_FILES_MAX ? program->files[i] : NULL;
+}
 
 bool serve_program_has_socket(const struct serve_program *program, unsigned number,
 			      const char *name)

@@ -13,6 +13,7 @@ enum {
 	SERVE_PROGRAMS = 18,
 	SERVE_SOCKETS_MAX = 2,
 	SERVE_TARGETS_MAX = 5,
+	SERVE_FILES_MAX = 3,
 };
 
 /* The order of a stop: first the intake, while what it has accepted can still be queued; then the
@@ -35,6 +36,8 @@ struct serve_program {
 	bool (*is_wanted)(const struct config *config);
 	/* The executable's file name. NULL: NAME. */
 	const char *(*file)(const struct config *config);
+	/* All that FILE may return, if it is not NULL. */
+	const char *files[SERVE_FILES_MAX];
 	/* Whether it must be able to change to the owners of mailboxes or programs. NULL: never. */
 	bool (*becomes_others)(const struct config *config);
 	/* It keeps the capabilities in the table of rights, also as a user of its own, if the
@@ -61,6 +64,8 @@ struct serve_program {
 
 extern const struct serve_program serve_programs[SERVE_PROGRAMS];
 
+/* The file names of PROGRAM's executables, from I = 0 on; NULL: no more. */
+const char *serve_program_file(const struct serve_program *program, size_t i);
 /* Whether process NUMBER, from 0 on, of PROGRAM uses the socket called NAME. */
 bool serve_program_has_socket(const struct serve_program *program, unsigned number,
 			      const char *name);

@@ -11,7 +11,7 @@
 /* Logs the problem, and records it for commands that wait for the result. */
 static void refuse(struct supervisor *supervisor, struct str problem)
 {
-	struct reload_record *record = &supervisor->reload;
+	struct request_record *record = &supervisor->reload;
 
 	record->is_refused = true;
 	if (record->reason.length > 0)
@@ -145,7 +145,8 @@ static void try_reload(struct supervisor *supervisor)
 
 static void write_record(const struct supervisor *supervisor)
 {
-	int error = reload_record_write(supervisor->config->run, &supervisor->reload);
+	int error =
+		request_record_write(supervisor->config->run, REQUEST_RELOAD, &supervisor->reload);
 
 	if (error < 0)
 		log_event(EVENT_PROCESS_ERROR, log_string(run, supervisor->config->run),
@@ -156,13 +157,17 @@ static void write_record(const struct supervisor *supervisor)
 void serve_reload(void *context)
 {
 	struct supervisor *supervisor = context;
-	struct reload_record *record = &supervisor->reload;
+	struct request_record *record = &supervisor->reload;
 
 	record->begun++;
 	write_record(supervisor);
 	record->is_refused = false;
 	buffer_clear(&record->reason);
-	try_reload(supervisor);
+	if (supervisor->upgrade.state == UPGRADE_NONE)
+		try_reload(supervisor);
+	else
+		refuse(supervisor, STR("an upgrade is in progress: its configuration is in force "
+				       "afterwards"));
 	record->ended = record->begun;
 	write_record(supervisor);
 }

@@ -6,6 +6,7 @@
 #include "os/process/capability.h"
 #include "os/sandbox/sandbox.h"
 #include "os/signal_watch.h"
+#include "os/socket/inherited.h"
 #include "program/sandbox/sandbox.h"
 #include "program/serve/internal.h"
 #include "program/start/log_settings.h"
@@ -30,10 +31,13 @@ static void on_child_signal(void *context)
 	int status;
 	pid_t pid;
 
-	while ((pid = os_process_ended(&status)) > 0)
+	while ((pid = os_process_ended(&status)) > 0) {
+		if (serve_upgrade_ended(supervisor, pid, status))
+			continue;
 		for (size_t i = 0; i < supervisor->process_count; i++)
 			if (supervisor->processes[i].pid == pid)
 				serve_process_ended(&supervisor->processes[i], status);
+	}
 	if (supervisor->is_stopping)
 		serve_stop_next(supervisor);
 }
@@ -46,14 +50,19 @@ static int write_pid_file(struct supervisor *supervisor)
 {
 	const char *run = supervisor->config->run;
 	gid_t before;
-	int file = os_process_change_group(&supervisor->user, &before);
+	int file;
 
+	if (supervisor->pid_file >= 0 && pid_file_rewrite(supervisor->pid_file) == 0)
+		return 0;
+	file = os_process_change_group(&supervisor->user, &before);
 	if (file == 0) {
 		file = pid_file_write(run);
 		os_process_change_group_back(&supervisor->user, before);
 	}
-	if (file >= 0)
+	if (file >= 0) {
+		supervisor->pid_file = file;
 		return 0;
+	}
 	serve_cannot(supervisor, LOG_TEXT_run, run,
 		     file == -EAGAIN ? "another mail system runs here"
 				     : PID_FILE_NAME " cannot be written",
@@ -61,21 +70,30 @@ static int write_pid_file(struct supervisor *supervisor)
 	return file;
 }
 
-/* Removes the record of another supervisor's reloads. */
-static int begin_reload_record(struct supervisor *supervisor)
+/* Removes the record of another supervisor's reloads; that of upgrades is continued. */
+static int begin_records(struct supervisor *supervisor)
 {
-	int error = reload_record_write(supervisor->config->run, &supervisor->reload);
+	int error =
+		request_record_write(supervisor->config->run, REQUEST_RELOAD, &supervisor->reload);
 
+	if (error == 0)
+		error = serve_begin_upgrade_record(supervisor);
 	if (error < 0)
 		serve_cannot(supervisor, LOG_TEXT_run, supervisor->config->run,
-			     "what becomes of reloads cannot be written", error);
+			     "what becomes of requests cannot be written", error);
 	return error;
 }
 
 static int find_own_directory(struct supervisor *supervisor)
 {
-	int error = program_directory_find(supervisor->program_directory);
+	int error = os_process_own_directory(supervisor->own_program);
+	size_t length = error == 0 ? strlen(supervisor->own_program) : 0;
 
+	if (error == 0)
+		error = program_directory_find(supervisor->program_directory);
+	if (error == 0)
+		snprintf(supervisor->own_program + length, sizeof supervisor->own_program - length,
+			 "/stagepost");
 	if (error < 0)
 		log_event(EVENT_PROCESS_ERROR, log_string(reason, "its own directory is not known"),
 			  log_error(error));
@@ -107,11 +125,13 @@ static int prepare(struct supervisor *supervisor)
 	if (error == 0)
 		error = find_own_directory(supervisor);
 	if (error == 0)
+		serve_open_executables(supervisor);
+	if (error == 0)
 		error = serve_prepare_run(supervisor);
 	if (error == 0)
 		error = write_pid_file(supervisor);
 	if (error == 0)
-		error = begin_reload_record(supervisor);
+		error = begin_records(supervisor);
 	if (error == 0)
 		error = serve_prepare_queue(supervisor);
 	if (error == 0)
@@ -126,7 +146,7 @@ static int prepare(struct supervisor *supervisor)
 }
 
 static void init(struct supervisor *supervisor, const char *file, struct str text,
-		 struct config *config)
+		 struct config *config, const struct serve_origin *origin)
 {
 	log_settings_apply("stagepost", config);
 	if (config_has_passwords(config))
@@ -139,6 +159,10 @@ static void init(struct supervisor *supervisor, const char *file, struct str tex
 	supervisor->site_key = serve_make_site_key();
 	supervisor->loop = os_loop_new();
 	os_loop_set_idle(supervisor->loop, log_flush);
+	supervisor->pid_file = -1;
+	serve_inherit_all(supervisor, origin);
+	if (origin->predecessor >= 0)
+		serve_meet_predecessor(supervisor, origin->predecessor);
 	serve_prepare_stop(supervisor);
 	supervisor->mending = os_timer_new(supervisor->loop, serve_watch_sockets, supervisor);
 }
@@ -151,26 +175,48 @@ static void clear(struct supervisor *supervisor)
 	buffer_clear(&supervisor->reload.reason);
 }
 
-int serve(const char *file, struct str text, struct config *config)
+/* The service manager is told by a supervisor that has the node, not by one that is to get it. */
+static int end_serving(const struct supervisor *supervisor, int status)
+{
+	return serve_end(supervisor->predecessor == NULL ? buffer_view(&supervisor->failure)
+							 : STR(""),
+			 status);
+}
+
+static int fail(struct supervisor *supervisor, int status)
+{
+	serve_tell_predecessor(supervisor, UPGRADE_FAILED,
+			       supervisor->failure.length > 0
+				       ? buffer_view(&supervisor->failure)
+				       : STR("the new version cannot begin; why is in the log"));
+	return end_serving(supervisor, status);
+}
+
+int serve(const char *file, struct str text, struct config *config,
+	  const struct serve_origin *origin)
 {
 	static struct supervisor supervisor;
-	struct os_signal_watch *signals[4];
+	struct os_signal_watch *signals[5];
 
-	init(&supervisor, file, text, config);
+	init(&supervisor, file, text, config, origin);
 	if (!serve_can_work(config, text, &supervisor.failure))
-		return serve_end(buffer_view(&supervisor.failure), COMMAND_NEVER);
+		return fail(&supervisor, COMMAND_NEVER);
+	if (supervisor.predecessor != NULL && !serve_await_turn(&supervisor))
+		return fail(&supervisor, COMMAND_FAILED);
 	if (prepare(&supervisor) < 0)
-		return serve_end(buffer_view(&supervisor.failure),
-				 supervisor.exit_status != COMMAND_OK ? supervisor.exit_status
-								      : COMMAND_FAILED);
+		return fail(&supervisor, supervisor.exit_status != COMMAND_OK
+						 ? supervisor.exit_status
+						 : COMMAND_FAILED);
+	serve_drop_inherited(&supervisor);
 	sandbox_log_lacks(os_sandbox_lacks());
 	signals[0] = os_signal_watch_new(supervisor.loop, SIGCHLD, on_child_signal, &supervisor);
-	signals[1] = os_signal_watch_new(supervisor.loop, SIGTERM, serve_stop, &supervisor);
-	signals[2] = os_signal_watch_new(supervisor.loop, SIGINT, serve_stop, &supervisor);
+	signals[1] = os_signal_watch_new(supervisor.loop, SIGTERM, serve_stop_all, &supervisor);
+	signals[2] = os_signal_watch_new(supervisor.loop, SIGINT, serve_stop_all, &supervisor);
 	signals[3] = os_signal_watch_new(supervisor.loop, SIGHUP, serve_reload, &supervisor);
+	signals[4] = os_signal_watch_new(supervisor.loop, SIGUSR2, serve_upgrade, &supervisor);
 	serve_add_processes(&supervisor);
 	if (serve_prepare_limits(&supervisor, config) < 0)
-		return serve_end(buffer_view(&supervisor.failure), COMMAND_FAILED);
+		return fail(&supervisor, COMMAND_FAILED);
 	serve_use_limits(&supervisor);
 	serve_show_limits(&supervisor);
 	serve_know_names(&supervisor);
@@ -184,7 +230,7 @@ int serve(const char *file, struct str text, struct config *config)
 	log_event(EVENT_SERVE_STOPPED);
 	if (supervisor.failure.length > 0)
 		log_event(EVENT_SERVE_FAILED, log_str(reason, buffer_view(&supervisor.failure)));
-	(void)serve_end(buffer_view(&supervisor.failure), supervisor.exit_status);
+	(void)end_serving(&supervisor, supervisor.exit_status);
 	for (size_t i = 0; i < COUNT_OF(signals); i++)
 		os_signal_watch_free(signals[i]);
 	clear(&supervisor);

@@ -3,6 +3,7 @@
 #include "os/socket/socket.h"
 #include "log/event.h"
 #include "os/clock.h"
+#include "os/file/file.h"
 #include "program/serve/internal.h"
 #include <errno.h>
 #include <stdio.h>
@@ -46,18 +47,15 @@ static int use_submit_group(const struct supervisor *supervisor, struct os_proce
 
 /* It belongs to root, like the directory, so that nobody can replace it; the processes' group may
  * connect. */
-static int bind_unix(const struct supervisor *supervisor, const struct bound_socket *bound)
+static int bind_unix(const struct supervisor *supervisor, const struct bound_socket *bound,
+		     const char *path)
 {
 	struct os_process_user owner = supervisor->user;
 	const struct os_process_user *user = &owner;
 	gid_t before;
-	char path[108];
 	int descriptor;
 	int error;
 
-	if (snprintf(path, sizeof path, "%s/%s", supervisor->config->run, bound->name) >=
-	    (int)sizeof path)
-		return -ENAMETOOLONG;
 	error = strcmp(bound->name, "submit") == 0 ? use_submit_group(supervisor, &owner) : 0;
 	if (error < 0)
 		return error;
@@ -69,22 +67,62 @@ static int bind_unix(const struct supervisor *supervisor, const struct bound_soc
 	return descriptor;
 }
 
-static int bind_socket(const struct supervisor *supervisor, const struct bound_socket *bound)
+/* The address of what BOUND describes. */
+static int place_of(const struct supervisor *supervisor, const struct bound_socket *bound,
+		    union os_socket_address *out)
 {
-	union os_socket_address address;
+	char path[sizeof bound->host + sizeof bound->name];
 
+	if (bound->port != 0)
+		return os_socket_address_parse(bound->host, bound->port, out) ? 0 : -EINVAL;
+	snprintf(path, sizeof path, "%s%s%s",
+		 bound->kind != 0 ? supervisor->config->run : bound->host,
+		 bound->kind != 0 ? "/" : "", bound->kind != 0 ? bound->name : "");
+	return os_socket_address_of_path(path, out) ? 0 : -ENAMETOOLONG;
+}
+
+/* Of the file at the path of a UNIX socket; 0: none. */
+static uint64_t inode_at(const union os_socket_address *place)
+{
+	struct os_file_info info;
+
+	if (place->any.sa_family != AF_UNIX ||
+	    os_file_info_at(OS_FILE_HERE, place->local.sun_path, &info) < 0)
+		return 0;
+	return info.inode;
+}
+
+static int bind_at(const struct supervisor *supervisor, const struct bound_socket *bound,
+		   const union os_socket_address *place)
+{
 	if (bound->kind != 0)
-		return bind_unix(supervisor, bound);
+		return bind_unix(supervisor, bound, place->local.sun_path);
 	if (bound->port == 0)
-		return os_socket_listen_unix(bound->host, SOCK_STREAM, 0666);
-	if (!os_socket_address_parse(bound->host, bound->port, &address))
-		return -EINVAL;
-	return os_socket_listen(&address, SERVE_LISTEN_BACKLOG);
+		return os_socket_listen_unix(place->local.sun_path, SOCK_STREAM, 0666);
+	return os_socket_listen(place, SERVE_LISTEN_BACKLOG);
+}
+
+/* An inherited one, or a new one. */
+static int bind_socket(struct supervisor *supervisor, struct bound_socket *bound)
+{
+	union os_socket_address place;
+	int error = place_of(supervisor, bound, &place);
+	int descriptor;
+
+	if (error < 0)
+		return error;
+	descriptor = serve_find_inherited(supervisor, bound->kind != 0 ? bound->kind : SOCK_STREAM,
+					  &place);
+	if (descriptor < 0)
+		descriptor = bind_at(supervisor, bound, &place);
+	if (descriptor >= 0)
+		bound->inode = inode_at(&place);
+	return descriptor;
 }
 
 enum { BIND_PAUSE_MS = 50 };
 
-static int bind_until(const struct supervisor *supervisor, const struct bound_socket *bound)
+static int bind_until(struct supervisor *supervisor, struct bound_socket *bound)
 {
 	int descriptor = bind_socket(supervisor, bound);
 
@@ -99,7 +137,7 @@ static int bind_until(const struct supervisor *supervisor, const struct bound_so
 }
 
 /* Binds the entry at the end of the table, and keeps it on success. */
-static int keep(struct supervisor *supervisor, const struct bound_socket *wanted)
+static int keep(struct supervisor *supervisor, struct bound_socket *wanted)
 {
 	struct bound_socket *bound = &supervisor->sockets[supervisor->socket_count];
 	int descriptor = supervisor->socket_count < CHILD_SOCKETS_MAX
@@ -114,6 +152,7 @@ static int keep(struct supervisor *supervisor, const struct bound_socket *wanted
 	bound->descriptor = descriptor;
 	bound->is_wanted = true;
 	supervisor->socket_count++;
+	serve_store_socket(supervisor, bound);
 	return 0;
 }
 
@@ -157,7 +196,7 @@ void serve_drop_sockets(struct supervisor *supervisor)
 		if (supervisor->sockets[i].is_wanted)
 			supervisor->sockets[kept++] = supervisor->sockets[i];
 		else
-			os_socket_close(supervisor->sockets[i].descriptor);
+			serve_forget_socket(supervisor, &supervisor->sockets[i]);
 	}
 	supervisor->socket_count = kept;
 }
@@ -237,12 +276,10 @@ int serve_bind_run_sockets(struct supervisor *supervisor)
 /* --- sockets that have ended --- */
 
 /* Whether it was replaced. Connections that waited at the old one are lost. */
-static bool mend(struct supervisor *supervisor, struct bound_socket *bound)
+static bool bind_again(struct supervisor *supervisor, struct bound_socket *bound)
 {
 	int descriptor;
 
-	if (bound->is_shut || !os_socket_has_ended(bound->descriptor))
-		return false;
 	log_event(EVENT_LISTENER_LOST, log_string(address, address_of(bound)));
 	descriptor = bind_socket(supervisor, bound);
 	if (descriptor < 0) {
@@ -250,10 +287,29 @@ static bool mend(struct supervisor *supervisor, struct bound_socket *bound)
 			  log_error(descriptor));
 		return false;
 	}
-	os_socket_close(bound->descriptor);
+	serve_forget_socket(supervisor, bound);
 	bound->descriptor = descriptor;
+	serve_store_socket(supervisor, bound);
 	log_event(EVENT_LISTENING, log_string(address, address_of(bound)));
 	return true;
+}
+
+static bool mend(struct supervisor *supervisor, struct bound_socket *bound)
+{
+	return !bound->is_shut && os_socket_has_ended(bound->descriptor) &&
+	       bind_again(supervisor, bound);
+}
+
+void serve_mend_places(struct supervisor *supervisor)
+{
+	for (size_t i = 0; i < supervisor->socket_count; i++) {
+		struct bound_socket *bound = &supervisor->sockets[i];
+		union os_socket_address place;
+
+		if (bound->port == 0 && place_of(supervisor, bound, &place) == 0 &&
+		    inode_at(&place) != bound->inode)
+			(void)bind_again(supervisor, bound);
+	}
 }
 
 void serve_mend_sockets(struct process *process)

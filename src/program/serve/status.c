@@ -54,7 +54,7 @@ void serve_tell_status(const struct supervisor *supervisor, const char *state)
 	append_waits(supervisor, &text);
 	buffer_append_format(&status, "%sSTATUS=", state);
 	append_line(&status, buffer_view(&text));
-	serve_notify(buffer_data(&status));
+	serve_notify(supervisor, buffer_data(&status));
 }
 
 void serve_note_waits(struct process *process, struct str reason)

@@ -2,7 +2,6 @@
 /* Stops a node: in which order processes end, what is waited for, and for how long. */
 #include "log/event.h"
 #include "os/clock.h"
-#include "os/notify.h"
 #include "program/serve/internal.h"
 #include <limits.h>
 #include <signal.h>
@@ -13,29 +12,31 @@ static const int64_t HURRY_PATIENCE_US = 20 * SECOND_US;
 /* When to log what a stop waits for: soon, then less and less often. */
 static const int64_t WAITING_FIRST_US = 2 * SECOND_US;
 static const int64_t WAITING_LAST_US = MINUTE_US;
-void serve_notify(const char *text)
-{
-	int error = os_notify(text);
-
-	if (error < 0)
-		log_event(EVENT_PROCESS_ERROR,
-			  log_string(reason, "the service manager cannot be told"),
-			  log_error(error));
-}
 
 static void announce_stop(const struct supervisor *supervisor)
 {
 	if (supervisor->failure.length == 0)
-		serve_notify("STOPPING=1\nSTATUS=Finishing what is in flight");
+		serve_notify(supervisor, "STOPPING=1\nSTATUS=Finishing what is in flight");
 }
 
-static size_t running(const struct supervisor *supervisor)
+bool serve_has_stopped(const struct supervisor *supervisor)
 {
-	size_t count = 0;
-
 	for (size_t i = 0; i < supervisor->process_count; i++)
-		count += supervisor->processes[i].pid != 0;
-	return count;
+		if (supervisor->processes[i].pid != 0)
+			return false;
+	return true;
+}
+
+/* Before an upgrade mail is taken until the deliveries have ended, which may take minutes. */
+static unsigned turn_of(const struct supervisor *supervisor, const struct process *process)
+{
+	static const unsigned for_successor[] = {
+		[TURN_MANAGER] = 0,   [TURN_HELPERS] = 1, [TURN_INTAKE] = 2,
+		[TURN_DIRECTORY] = 3, [TURN_LAST] = 4,
+	};
+	enum serve_turn turn = process->program->turn;
+
+	return supervisor->upgrade.state == UPGRADE_STOPPING ? for_successor[turn] : turn;
 }
 
 /* Stops the processes whose turn it is; others follow when these have ended. */
@@ -45,16 +46,22 @@ void serve_stop_next(struct supervisor *supervisor)
 
 	for (size_t i = 0; i < supervisor->process_count; i++)
 		if (supervisor->processes[i].pid != 0 &&
-		    supervisor->processes[i].program->turn < turn)
-			turn = supervisor->processes[i].program->turn;
+		    turn_of(supervisor, &supervisor->processes[i]) < turn)
+			turn = turn_of(supervisor, &supervisor->processes[i]);
 	for (size_t i = 0; i < supervisor->process_count; i++) {
 		const struct process *process = &supervisor->processes[i];
 
-		if (process->control != NULL && process->program->turn == turn)
+		if (process->control != NULL && turn_of(supervisor, process) == turn)
 			ipc_channel_send(process->control, CHILD_STOP, 0, STR(""), NULL, 0);
 	}
-	if (running(supervisor) == 0)
+	if (!serve_has_stopped(supervisor))
+		return;
+	os_timer_stop(supervisor->patience);
+	os_timer_stop(supervisor->waiting);
+	if (supervisor->upgrade.state == UPGRADE_NONE)
 		os_loop_stop(supervisor->loop);
+	else
+		supervisor->when_stopped(supervisor);
 }
 
 static void tell_waiting(void *context)
@@ -84,18 +91,12 @@ static void hurry(struct supervisor *supervisor)
 					 NULL, 0);
 }
 
-void serve_stop(void *context)
+static void begin_stop(struct supervisor *supervisor)
 {
-	struct supervisor *supervisor = context;
 	int64_t deliveries_us = supervisor->config->stop_timeout * SECOND_US;
 
-	if (supervisor->is_stopping) {
-		hurry(supervisor);
-		return;
-	}
 	supervisor->is_stopping = true;
 	log_event(EVENT_SERVE_STOPPING);
-	announce_stop(supervisor);
 	for (size_t i = 0; i < supervisor->process_count; i++)
 		os_timer_stop(supervisor->processes[i].restart);
 	supervisor->stop_until_us = os_clock_monotonic_us() + deliveries_us;
@@ -103,6 +104,25 @@ void serve_stop(void *context)
 	supervisor->waiting_every_us = WAITING_FIRST_US;
 	os_timer_start(supervisor->waiting, WAITING_FIRST_US);
 	serve_stop_next(supervisor);
+}
+
+void serve_stop(void *context)
+{
+	struct supervisor *supervisor = context;
+
+	if (supervisor->is_stopping) {
+		hurry(supervisor);
+		return;
+	}
+	announce_stop(supervisor);
+	begin_stop(supervisor);
+}
+
+void serve_stop_for_successor(struct supervisor *supervisor, void (*stopped)(struct supervisor *))
+{
+	supervisor->when_stopped = stopped;
+	serve_notify(supervisor, "STATUS=Upgrading: finishing what is in flight");
+	begin_stop(supervisor);
 }
 
 static void lose_patience(void *context)

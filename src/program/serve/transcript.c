@@ -238,10 +238,20 @@ static void on_connection(void *context, int socket)
 
 void serve_watch_transcripts(struct supervisor *supervisor)
 {
-	supervisor->transcripts = memory_alloc_zero(1, sizeof *supervisor->transcripts);
+	if (supervisor->transcripts == NULL)
+		supervisor->transcripts = memory_alloc_zero(1, sizeof *supervisor->transcripts);
 	for (size_t i = 0; i < supervisor->socket_count; i++)
 		if (strcmp(supervisor->sockets[i].name, "transcript") == 0)
 			supervisor->transcripts->listener = ipc_listener_new(
 				supervisor->loop, supervisor->sockets[i].descriptor, on_connection,
 				supervisor);
+}
+
+void serve_end_transcripts(struct supervisor *supervisor)
+{
+	ipc_listener_free(supervisor->transcripts->listener);
+	supervisor->transcripts->listener = NULL;
+	for (size_t i = 0; i < GUESTS_MAX; i++)
+		if (supervisor->transcripts->watchers[i].channel != NULL)
+			on_end(&supervisor->transcripts->watchers[i]);
 }

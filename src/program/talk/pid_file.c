@@ -49,10 +49,19 @@ static int replace(const char *run, int file)
 	return error < 0 ? error : open_file(run, OS_FILE_WRITE | OS_FILE_CREATE);
 }
 
-int pid_file_write(const char *run)
+/* A reader never finds the file empty; he reads the first line, whatever is left of a longer one.
+ */
+int pid_file_rewrite(int file)
 {
 	char text[TEXT_SIZE];
 	int length = snprintf(text, sizeof text, "%ld\n", (long)os_process_id());
+	int error = os_file_write(file, text, (size_t)length, 0);
+
+	return error == 0 ? os_file_truncate(file, (uint64_t)length) : error;
+}
+
+int pid_file_write(const char *run)
+{
 	int file = open_file(run, OS_FILE_WRITE | OS_FILE_CREATE);
 	int error;
 
@@ -67,9 +76,7 @@ int pid_file_write(const char *run)
 		return file;
 	error = os_file_lock_within(file, LOCK_MS);
 	if (error == 0)
-		error = os_file_truncate(file, 0);
-	if (error == 0)
-		error = os_file_write(file, text, (size_t)length, 0);
+		error = pid_file_rewrite(file);
 	if (error == 0)
 		return file;
 	os_file_close(file);
@@ -78,11 +85,12 @@ int pid_file_write(const char *run)
 
 static pid_t parse(struct str text)
 {
+	struct str line;
 	uint64_t pid;
 
-	if (text.length > 0 && text.data[text.length - 1] == '\n')
-		text.length--;
-	return str_to_u64(text, &pid) && pid > 1 && pid <= INT_MAX ? (pid_t)pid : -EBADMSG;
+	return str_split(&text, '\n', &line) && str_to_u64(line, &pid) && pid > 1 && pid <= INT_MAX
+		       ? (pid_t)pid
+		       : -EBADMSG;
 }
 
 pid_t pid_file_read(const char *run, uid_t *owner_out)

@@ -17,6 +17,8 @@
 /* Writes this process's pid and takes the lock until it ends: a descriptor;
  * -EAGAIN: a supervisor runs with the directory RUN. */
 MUST_CHECK int pid_file_write(const char *run);
+/* Writes it to FILE, which this process or the one that has passed it on has locked so. */
+MUST_CHECK int pid_file_rewrite(int file);
 /* The pid of the supervisor that runs there, and the user it must belong to; -ESRCH: none
  * runs. */
 MUST_CHECK pid_t pid_file_read(const char *run, uid_t *owner_out);

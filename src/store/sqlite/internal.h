@@ -9,7 +9,6 @@
 #include <sqlite3.h>
 
 enum {
-	SQLITE_STORE_SCHEMA = 6,
 	SQLITE_STORE_BUSY_MS = 100, /* a read's wait while another process recovers the log */
 	SQLITE_STORE_TOLD_MAX = 20, /* log lines of a kind: what is bad may be much */
 };

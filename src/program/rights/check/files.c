@@ -9,6 +9,7 @@
 #include <string.h>
 
 static const char DELETED[] = " (deleted)";
+static const char LIBEXEC[] = "/libexec/stagepost/";
 
 static bool is_beneath(struct str path, const char *base, const char *below)
 {
@@ -164,6 +165,9 @@ static bool is_in(struct str path, const struct rights_place *place,
 		return is_beneath(path, config->policy_path, place->path);
 	case RIGHTS_AUTHORITIES:
 		return is_beside(path, config->tls_authorities);
+	case RIGHTS_PROGRAMS:
+		return is_beside(path, check->process->path) ||
+		       memmem(path.data, path.length, LIBEXEC, sizeof LIBEXEC - 1) != NULL;
 	case RIGHTS_TOKENS:
 		for (size_t i = 0; i < config->auth.token_key_count; i++)
 			if (is_beside(path, config->auth.token_keys[i]))

@@ -1,28 +1,40 @@
 // SPDX-License-Identifier: ISC
-#include "program/talk/reload_record.h"
+#include "program/talk/request_record.h"
+#include "os/file/file.h"
 #include "program/talk/run_file.h"
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
 
 enum { RECORD_MAX = 1 << 20 };
 
-void reload_record_clear(struct reload_record *record)
+void request_record_clear(struct request_record *record)
 {
 	buffer_clear(&record->reason);
-	*record = (struct reload_record){0};
+	*record = (struct request_record){0};
 }
 
-int reload_record_write(const char *run, const struct reload_record *record)
+int request_record_write(const char *run, const char *kind, const struct request_record *record)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
 
 	buffer_append_format(&text, "%" PRIu64 " %" PRIu64 " %s\n" STR_FORMAT, record->begun,
 			     record->ended, record->is_refused ? "refused" : "done",
 			     STR_ARGUMENTS(buffer_view(&record->reason)));
-	return run_file_replace(run, RELOAD_RECORD_NAME, buffer_view(&text), false);
+	return run_file_replace(run, kind, buffer_view(&text), false);
 }
 
-static int parse_record(struct str text, struct reload_record *record)
+bool request_record_is_there(const char *run, const char *kind)
+{
+	char path[PATH_MAX];
+	struct os_file_info info;
+
+	return snprintf(path, sizeof path, "%s/%s", run, kind) < (int)sizeof path &&
+	       os_file_info_at(OS_FILE_HERE, path, &info) == 0;
+}
+
+static int parse_record(struct str text, struct request_record *record)
 {
 	struct str line;
 	struct str begun;
@@ -39,12 +51,13 @@ static int parse_record(struct str text, struct reload_record *record)
 	return 0;
 }
 
-int reload_record_read(const char *run, uid_t owner, struct reload_record *record)
+int request_record_read(const char *run, const char *kind, uid_t owner,
+			struct request_record *record)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
-	int error = run_file_read(run, RELOAD_RECORD_NAME, owner, RECORD_MAX, &text);
+	int error = run_file_read(run, kind, owner, RECORD_MAX, &text);
 
-	*record = (struct reload_record){0};
+	*record = (struct request_record){0};
 	if (error == -ENOENT)
 		return 0;
 	return error < 0 ? error : parse_record(buffer_view(&text), record);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* What became of a reload, as who asked for it reads it. */
-#include "program/talk/reload_record.h"
+#include "program/talk/request_record.h"
 #include "scratch.h"
 #include "test.h"
 #include <errno.h>
@@ -14,23 +14,23 @@ static char path[SCRATCH_SIZE + 32];
 
 static void write_record(uint64_t begun, uint64_t ended, bool is_refused, const char *reason)
 {
-	struct reload_record record = {.begun = begun, .ended = ended, .is_refused = is_refused};
+	struct request_record record = {.begun = begun, .ended = ended, .is_refused = is_refused};
 
 	buffer_append_string(&record.reason, reason);
-	assert_int_equal(reload_record_write(folder, &record), 0);
-	reload_record_clear(&record);
+	assert_int_equal(request_record_write(folder, REQUEST_RELOAD, &record), 0);
+	request_record_clear(&record);
 }
 
 static void check_record(uint64_t begun, uint64_t ended, bool is_refused, const char *reason)
 {
-	struct reload_record record;
+	struct request_record record;
 
-	assert_int_equal(reload_record_read(folder, getuid(), &record), 0);
+	assert_int_equal(request_record_read(folder, REQUEST_RELOAD, getuid(), &record), 0);
 	assert_int_equal(record.begun, begun);
 	assert_int_equal(record.ended, ended);
 	assert_int_equal(record.is_refused, is_refused);
 	assert_true(str_equal(buffer_view(&record.reason), str_from(reason)));
-	reload_record_clear(&record);
+	request_record_clear(&record);
 }
 
 static void put(const char *text)
@@ -43,10 +43,10 @@ static void put(const char *text)
 
 static void check_error(uid_t owner, int error)
 {
-	struct reload_record record;
+	struct request_record record;
 
-	assert_int_equal(reload_record_read(folder, owner, &record), error);
-	reload_record_clear(&record);
+	assert_int_equal(request_record_read(folder, REQUEST_RELOAD, owner, &record), error);
+	request_record_clear(&record);
 }
 
 static void test_what_is_written_is_read(void **state)
@@ -125,7 +125,7 @@ int main(void)
 
 	if (scratch_make(folder) < 0)
 		return 1;
-	snprintf(path, sizeof path, "%s/" RELOAD_RECORD_NAME, folder);
+	snprintf(path, sizeof path, "%s/" REQUEST_RELOAD, folder);
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
 	scratch_remove(folder);
 	return failed;
