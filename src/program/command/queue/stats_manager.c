@@ -195,6 +195,8 @@ void command_stats_manager(struct buffer *out, bool is_json, const char *run)
 
 	add_pauses(&stats, run);
 	add_words(&stats, run);
+	if (is_json)
+		buffer_append_byte(out, ','); /* others come before these fields */
 	buffer_append_str(out, buffer_view(&stats.text));
 	buffer_clear(&stats.text);
 }
