@@ -48,6 +48,8 @@ enum { CONFIG_ADDRESSES_MAX = 256 }; /* in all listen sections and of the direct
 struct config {
 	struct arena *arena; /* owns everything here */
 	const char *file;
+	const char **included; /* the files that it includes, each once */
+	size_t included_count;
 	const char *hostname;
 	const char *default_domain; /* empty: see config_default_domain() */
 	const char *queue;          /* directory */

@@ -44,6 +44,8 @@ void config_problem_add_repeated(struct config_problems *problems, unsigned line
 /* parse/lines.c: the map of lines to files for a text of config_read(), in ARENA, with views of
  * TEXT; NULL: nothing was included. */
 const struct config_lines *config_lines_of(struct str text, struct arena *arena);
+/* Fills in the files that are included by CONFIG's; LINES may be NULL. */
+void config_list_included(const struct config_lines *lines, struct config *config);
 /* LINES may be NULL. */
 struct config_place config_lines_find(const struct config_lines *lines, unsigned line);
 

@@ -52,6 +52,7 @@ int config_parse(const char *file, struct str text, struct config **config_out,
 	config = arena_alloc(arena, sizeof *config);
 	config->arena = arena;
 	config->file = arena_copy(arena, str_from(file));
+	config_list_included(problems->lines, config);
 	parse_text(config, text, problems);
 	if (problems->count > 0)
 		config_problems_sort(problems);

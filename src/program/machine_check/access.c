@@ -2,6 +2,7 @@
 #include "program/machine_check/access.h"
 #include "base/panic.h"
 #include "os/file/reason.h"
+#include "os/file/rights.h"
 #include "os/process/access.h"
 #include "os/sandbox/sandbox.h"
 #include "program/machine_check/internal.h"
@@ -10,6 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct access_check {
 	struct machine_check check;
@@ -67,6 +69,8 @@ static void report_refusal(struct access_check *access, const struct machine_pla
 			buffer_append_format(&out, " (" STR_FORMAT ")",
 					     STR_ARGUMENTS(buffer_view(&rights)));
 	}
+	if (place->to_make != NULL)
+		buffer_append_format(&out, ", to make %s", place->to_make);
 	report_sentence(access, place, &out);
 }
 
@@ -89,13 +93,29 @@ static void check_unit(struct access_check *access, const struct machine_place *
 
 /* --- what is checked --- */
 
-/* What is not there is somebody else's to say. */
+/* A directory, a pipe or a device in the place of a file; a missing file is no such thing. */
+static void check_kind(struct access_check *access, const struct machine_place *place)
+{
+	struct os_file_info info;
+
+	if (!place->is_file || os_file_info_behind(place->asked.path, &info) < 0 ||
+	    S_ISREG(info.mode))
+		return;
+	machine_check_report(&access->check, place->severity, place->setting, "%s is %s",
+			     place->asked.path,
+			     S_ISDIR(info.mode) ? "a directory, not a file" : "not a regular file");
+}
+
 static void judge_place(struct access_check *access, const struct machine_place *place, uid_t uid)
 {
+	bool is_absent = place->asked.error == -ENOENT || place->asked.error == -ENOTDIR;
+
 	if (place->asked.error == 0 || place->is_anybodys)
 		check_unit(access, place, uid);
-	else if (place->asked.error != -ENOENT && place->asked.error != -ENOTDIR)
+	else if (place->is_needed || !is_absent)
 		report_refusal(access, place, uid);
+	if (place->asked.error == 0)
+		check_kind(access, place);
 }
 
 /* Those of a user of their own, one by one: there are few. */

@@ -43,7 +43,7 @@ static const char *text_of(struct machine_places *places, const char *format, ..
 static void add_file_place(struct machine_places *places, const char *path, const char *setting)
 {
 	if (path != NULL && *path != '\0')
-		(void)append_place(places, path, OS_ACCESS_READ, setting);
+		append_place(places, path, OS_ACCESS_READ, setting)->is_file = true;
 }
 
 static void add_secret_place(struct machine_places *places, const char *path, const char *setting)
@@ -55,18 +55,24 @@ static void add_secret_place(struct machine_places *places, const char *path, co
 		places->list[before].is_secret = true;
 }
 
-/* The directory at PATH, in which files are made; if it is to be made itself, the one above. */
+/* The directory at PATH, in which files are made; if it is to be made itself, the one above. A link
+ * to nothing is in the way of both. */
 static struct machine_place *add_folder_place(struct machine_places *places, struct str path,
 					      const char *setting)
 {
 	char *found = arena_copy(places->arena, path);
+	struct machine_place *place;
 	struct os_file_info info;
 	char *slash;
 
-	while (os_file_info_behind(found, &info) == -ENOENT &&
+	while (os_file_info_at(OS_FILE_HERE, found, &info) == -ENOENT &&
 	       (slash = strrchr(found, '/')) != NULL && slash != found)
 		*slash = '\0';
-	return append_place(places, found, OS_ACCESS_WRITE | OS_ACCESS_PASS, setting);
+	place = append_place(places, found, OS_ACCESS_WRITE | OS_ACCESS_PASS, setting);
+	place->is_needed = true;
+	if (strlen(found) < path.length)
+		place->to_make = arena_copy(places->arena, path);
+	return place;
 }
 
 /* A database: the file, if it is there, and others that are made beside it. */
@@ -74,8 +80,13 @@ static void add_database_place(struct machine_places *places, const char *path, 
 			       enum machine_severity severity)
 {
 	ptrdiff_t slash = str_find_last(str_from(path), '/');
+	struct os_file_info info;
+	struct machine_place *file =
+		append_place(places, path, OS_ACCESS_READ | OS_ACCESS_WRITE, setting);
 
-	append_place(places, path, OS_ACCESS_READ | OS_ACCESS_WRITE, setting)->severity = severity;
+	file->severity = severity;
+	file->is_file = true;
+	file->is_needed = os_file_info_at(OS_FILE_HERE, path, &info) == 0; /* a link to nothing */
 	if (slash > 0)
 		add_folder_place(places, str_slice(path, (size_t)slash), setting)->severity =
 			severity;
@@ -85,15 +96,27 @@ static void add_database_place(struct machine_places *places, const char *path, 
 
 static void add_queue_place(struct machine_places *places, const struct config *config)
 {
-	append_place(places, config->queue, OS_ACCESS_WRITE | OS_ACCESS_PASS, "queue")->severity =
-		MACHINE_FATAL;
+	struct machine_place *place =
+		append_place(places, config->queue, OS_ACCESS_WRITE | OS_ACCESS_PASS, "queue");
+	struct os_file_info info;
+
+	place->severity = MACHINE_FATAL;
+	place->is_needed = os_file_info_at(OS_FILE_HERE, config->queue, &info) == 0;
 }
 
+/* What the supervisor itself opens, and makes. */
 static void add_run_places(struct machine_places *places, const struct config *config)
 {
+	struct os_file_info info;
+
 	add_folder_place(places, str_from(config->run), "run")->severity = MACHINE_FATAL;
 	append_place(places, config->file, OS_ACCESS_READ, "the configuration")->severity =
 		MACHINE_FATAL;
+	for (size_t i = 0; i < config->included_count; i++)
+		append_place(places, config->included[i], OS_ACCESS_READ, "include")->severity =
+			MACHINE_FATAL;
+	if (os_file_info_at(OS_FILE_HERE, config->queue, &info) == -ENOENT)
+		add_folder(places, str_from(config->queue), "queue")->severity = MACHINE_FATAL;
 }
 
 /* A mailbox of "%u" belongs to its user, who may be anybody. */
@@ -165,10 +188,13 @@ static void add_certificate_places(struct machine_places *places, const struct c
 				 is_directory ? "directory.key"
 					      : text_of(places, "certificate %s.key", one.name));
 	}
-	for (size_t i = 0; i < config_authority_count(config); i++)
+	for (size_t i = 0; i < config_authority_count(config); i++) {
+		char setting[MACHINE_SETTING_SIZE];
+
+		machine_authority_setting(config, i, setting);
 		add_secret_place(places, config_authority_at(config, i),
-				 i < config->listen_count ? "listen.client_authority"
-							  : "directory.authority");
+				 text_of(places, "%s", setting));
+	}
 	add_secret_place(places, config->relay_passwords, "relay_passwords");
 }
 

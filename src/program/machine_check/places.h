@@ -16,8 +16,11 @@ struct machine_place {
 	struct os_access asked;
 	const char *setting; /* as in problems */
 	const char *owner;   /* the user to open it as; NULL: the process's */
+	const char *to_make; /* what is to be made in this directory; or NULL */
 	enum machine_severity severity;
 	bool is_secret;
+	bool is_file;     /* neither a directory nor a pipe */
+	bool is_needed;   /* its absence is reported here, by nobody else */
 	bool is_anybodys; /* only the unit is judged, as it is not known who opens it */
 	bool is_socket;   /* to connect to, also on a read-only file system */
 };

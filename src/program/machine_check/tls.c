@@ -116,6 +116,16 @@ static bool is_repeated(const struct config *config, size_t index)
 	return false;
 }
 
+void machine_authority_setting(const struct config *config, size_t index,
+			       char setting[MACHINE_SETTING_SIZE])
+{
+	if (index < config->listen_count)
+		snprintf(setting, MACHINE_SETTING_SIZE, "listen %s.client_authority",
+			 config_protocol_name(config->listens[index].protocol));
+	else
+		snprintf(setting, MACHINE_SETTING_SIZE, "directory.authority");
+}
+
 static void check_authorities(struct machine_check *check)
 {
 	const struct config *config = check->config;
@@ -123,12 +133,12 @@ static void check_authorities(struct machine_check *check)
 
 	for (size_t i = 0; i < config_authority_count(config); i++) {
 		const char *path = config_authority_at(config, i);
-		const char *setting = i < config->listen_count ? "listen.client_authority"
-							       : "directory.authority";
+		char setting[MACHINE_SETTING_SIZE];
 		struct buffer reason CLEANUP(buffer_clear) = {0};
 		struct buffer text CLEANUP(buffer_clear) = {0};
 		int error = 0;
 
+		machine_authority_setting(config, i, setting);
 		if (*path != '\0' && !is_repeated(config, i))
 			error = keys_read_authorities(path, room, &text, &reason);
 		room -= error == 0 ? text.length : 0;
