@@ -214,7 +214,8 @@ static const struct exchange {
 	{ALL, "edit|7|address|Bob@Example.org|3|kind mailbox", "ok|7|4"},
 	{ALL, "edit|7|address|ann@example.org|0|kind mailbox",
 	 "err|7|changed|The record has changed since that version"},
-	{ALL, "edit|7|address|ann@example.org|x|kind mailbox", "err|7|bad|The version is no number"},
+	{ALL, "edit|7|address|ann@example.org|x|kind mailbox",
+	 "err|7|bad|The version is no number"},
 	{ALL, "edit|7|address|ann@example.org", "err|7|bad|Too few or too many words"},
 	{READ, "edit|7|address|ann@example.org|3|kind mailbox", "err|7|denied|Not with this role"},
 	/* what ends the connection */
