@@ -178,7 +178,7 @@ void listing_print_pause_json(const char *name, struct str pause, struct buffer 
 	struct str destination = pause;
 	size_t end = 0;
 
-	while (end + 1 < pause.length && memcmp(pause.data + end, ": ", 2) != 0)
+	while (end + 2 < pause.length && memcmp(pause.data + end, ": ", 2) != 0)
 		end++;
 	destination.length = end;
 	json_field(out, name);
