@@ -116,7 +116,8 @@ static void add_run_places(struct machine_places *places, const struct config *c
 		append_place(places, config->included[i], OS_ACCESS_READ, "include")->severity =
 			MACHINE_FATAL;
 	if (os_file_info_at(OS_FILE_HERE, config->queue, &info) == -ENOENT)
-		add_folder(places, str_from(config->queue), "queue")->severity = MACHINE_FATAL;
+		add_folder_place(places, str_from(config->queue), "queue")->severity =
+			MACHINE_FATAL;
 }
 
 /* A mailbox of "%u" belongs to its user, who may be anybody. */
