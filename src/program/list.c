@@ -93,5 +93,7 @@ int main(int argc, char **argv)
 		{0},
 	};
 
-	return service_main(argc, argv, &(struct service_program){"list", kinds, open_list});
+	return service_main(
+		argc, argv,
+		&(struct service_program){.name = "list", .kinds = kinds, .open = open_list});
 }

@@ -115,5 +115,8 @@ int main(int argc, char **argv)
 		{0},
 	};
 
-	return service_main(argc, argv, &(struct service_program){"lmtp", kinds, open_lmtp, fits});
+	return service_main(
+		argc, argv,
+		&(struct service_program){
+			.name = "lmtp", .kinds = kinds, .open = open_lmtp, .fits = fits});
 }

@@ -118,5 +118,7 @@ int main(int argc, char **argv)
 {
 	static const struct service_kind kinds[] = {KIND(MAILDIR), KIND(MBOX), {0}};
 
-	return service_main(argc, argv, &(struct service_program){"local", kinds, open_local});
+	return service_main(
+		argc, argv,
+		&(struct service_program){.name = "local", .kinds = kinds, .open = open_local});
 }

@@ -123,7 +123,10 @@ int main(int argc, char **argv)
 		{0},
 	};
 
-	return service_main(
-		argc, argv,
-		&(struct service_program){"mailbox", kinds, open_mailbox, mailbox_record_fits});
+	return service_main(argc, argv,
+			    &(struct service_program){.name = "mailbox",
+						      .file = mailbox_program_file,
+						      .kinds = kinds,
+						      .open = open_mailbox,
+						      .fits = mailbox_record_fits});
 }

@@ -113,5 +113,7 @@ int main(int argc, char **argv)
 		{0},
 	};
 
-	return service_main(argc, argv, &(struct service_program){"pipe", kinds, open_pipe});
+	return service_main(
+		argc, argv,
+		&(struct service_program){.name = "pipe", .kinds = kinds, .open = open_pipe});
 }

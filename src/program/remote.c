@@ -149,6 +149,8 @@ int main(int argc, char **argv)
 		{0},
 	};
 
-	return service_main(argc, argv,
-			    &(struct service_program){"remote", kinds, open_remote, fits});
+	return service_main(
+		argc, argv,
+		&(struct service_program){
+			.name = "remote", .kinds = kinds, .open = open_remote, .fits = fits});
 }

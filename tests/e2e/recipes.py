@@ -73,11 +73,11 @@ MACHINE = """set -e
 mount --make-rprivate /
 mkdir -p machine
 [ -d machine/etc ] || cp -a /etc machine
-for place in etc home var/spool var/log var/mail usr/local/sbin; do
+for place in etc home var/lib var/spool var/log var/mail usr/local/sbin; do
 	mkdir -p "machine/$place"
 	mount --bind "machine/$place" "/$place"
 done
-mkdir -p /etc/stagepost /home/lisa /var/spool/stagepost
+mkdir -p /etc/stagepost /home/lisa /var/lib/stagepost /var/spool/stagepost
 uid=64000
 for user in $RECIPE_USERS; do
 	uid=$((uid + 1))

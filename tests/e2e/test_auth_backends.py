@@ -141,7 +141,7 @@ def test_ldap_servers_are_asked_to_bind(node, ldap):
     give_to_user(password)
     mx.settings = SETTINGS.format(
         path=mx.directory, base=BASE, reader=slapd.READER, password=password, ttl="1h",
-        urls=f'"{ldap.url.replace("127.0.0.1", "localhost")}"') + "auth { users = ldap }\n"
+        urls=f'"{ldap.url.replace("127.0.0.1", "localhost")}"') + 'auth { users = ldap }\ndefault_domain = "a.test"\n'
     mx.write_configuration()
     mx.start()
     mx.log.wait("ldap_followed")

@@ -29,7 +29,7 @@ def check(mx, *words):
 def findings(mx):
     status, out, errors = check(mx, "--json")
     found = [json.loads(line) for line in out.splitlines()]
-    assert status == (1 if found else 0) and not errors, errors
+    assert status == (1 if found else 0) and not errors, (str(found), errors)
     return found
 
 

@@ -280,8 +280,10 @@ def test_changes_are_watched(command):
 
 
 def test_no_configuration_is_no_answer(command):
+    """Nor is it one where the last good one is lost, too."""
     command.node.settings += "colour = red\n"
     command.node.write_configuration()
+    os.unlink(f"{command.node.run}/stagepost.conf")
     for words in (("get", "ann@a.test"), ("del", "ann@a.test"), ("put", "ann@a.test", "kind=mailbox")):
         status, told, errors = command(*words)
         assert (status, told) == (3, "") and "colour" in errors, errors

@@ -22,16 +22,16 @@ pytestmark = pytest.mark.skipif(not is_root(), reason="a machine of its own has 
 BLOCKS = recipes.blocks()
 
 CONFIGURATIONS = ("stagepost-directory-ldap.7/0", "stagepost-directory-postgresql.7/0",
-                  "stagepost-directory.7/11", "README.md/2", "README.md/5")
+                  "stagepost-directory.7/11", "README.md/3", "README.md/6")
 SESSIONS = ("stagepost-check.8/0", "stagepost-completion.8/0", "stagepost-config.8/0",
             "stagepost-config.8/1",
             "stagepost-directory.8/2", "stagepost-directory.8/3", "stagepost-directory.8/4",
             "stagepost-directory.8/5", "stagepost-enqueue.8/0", "stagepost-manual.8/0",
             "stagepost-queue-format.5/1", "stagepost-queue-format.5/2", "stagepost-queue.8/0",
             "stagepost-queue.8/1", "stagepost-queue.8/2", "stagepost-queue.8/3", "stagepost-sendmail.8/0",
-            "stagepost-trace.8/0", "stagepost-trigger.8/0", "README.md/4")
+            "stagepost-trace.8/0", "stagepost-trigger.8/0", "README.md/5")
 FILES = {"stagepost-directory.8/0": "json", "stagepost-directory.8/1": "aliases"}
-LOGS = ("stagepost-log.5/0", "README.md/3")
+LOGS = ("stagepost-log.5/0", "README.md/4")
 OTHERS = {  # block: the test that runs it
     "stagepost-directory.7/12": "test_postfix",
     "stagepost-serve.8/0": "test_drop_in",
@@ -46,9 +46,10 @@ OTHERS = {  # block: the test that runs it
     "stagepost-directory-postgresql.7/3": "test_sql",
     "stagepost-record.5/0": "test_record",
     "stagepost-record.5/1": "test_record",
-    "README.md/6": "test_mailboxes",
+    "README.md/7": "test_mailboxes",
 }
-FILES_OF_TESTS = ({f"stagepost-backup.7/{number}": "test_manual_backup.py" for number in range(3)} |
+FILES_OF_TESTS = ({"README.md/2": "test_package.py"} |
+                  {f"stagepost-backup.7/{number}": "test_manual_backup.py" for number in range(3)} |
                   {f"stagepost-users.7/{number}": "test_machine_users.py" for number in range(3)})
 # Shapes of frames and of the queue's files, which have tests by these pages; what "make" does here;
 # and what is said of a node that was broken into.
@@ -84,7 +85,8 @@ def test_configuration(ground, name):
         done
         echo secret >/etc/stagepost/ldap-password
         echo '*:*:*:stagepost:secret' >/etc/stagepost/db.pass
-        chmod 600 /etc/stagepost/db.pass; chown -R stagepost: /etc/stagepost"""
+        chmod 600 /etc/stagepost/db.pass
+        chown -R stagepost: /etc/stagepost /var/lib/stagepost /var/spool/stagepost /var/mail"""
     for number, part in enumerate(re.split(r"\n\n(?=directory)", BLOCKS[name].text)):
         file = os.path.join(directory, f"{number}.conf")
         user = 'user = "stagepost"\n'
@@ -156,7 +158,7 @@ def files_for(mx, name):
         "stagepost-config.8/0": {"new.conf": open(mx.conf, encoding="utf-8").read()},
         "stagepost-directory.8/3": {"aliases": BLOCKS["stagepost-directory.8/1"].text},
         "stagepost-directory.8/5": {"staff.csv": "table,key,kind\naddress,jo@example.org,mailbox\n"},
-        "README.md/4": {},
+        "README.md/5": {},
     }.get(name, {})
 
 
@@ -177,7 +179,7 @@ PREPARE = {
     "stagepost-trace.8/0": "echo 'time=2026-11-20T08:33:11.482913Z process=queue[1] "
                            "event=message_queued id=457-63f1a2b3c4d5e stage=arrive' "
                            ">/var/log/mail.log",
-    "README.md/4": "echo 'info: bob' >/etc/aliases",
+    "README.md/5": "echo 'info: bob' >/etc/aliases",
 }
 
 
@@ -211,7 +213,7 @@ def test_session(machine, name):
 
 
 # Blocks whose commands have no prompt.
-UNPROMPTED = {"README.md/4": lambda text: "".join(f"$ {line}\n" for line in text.splitlines())}
+UNPROMPTED = {"README.md/5": lambda text: "".join(f"$ {line}\n" for line in text.splitlines())}
 
 
 def is_delivered(mx, _):
@@ -405,10 +407,10 @@ def test_mailboxes(ground):
     directory = ground.directory("mailboxes")
     prepare = f"""
         printf 'hostname = "mx1.example.org"\\n%s\\nrecord {{ path = "{directory}/record" }}\\n' \
-            {shlex.quote(BLOCKS["README.md/5"].text.replace("/var/mail", directory))} >/etc/stagepost/stagepost.conf
+            {shlex.quote(BLOCKS["README.md/6"].text.replace("/var/mail", directory))} >/etc/stagepost/stagepost.conf
         printf 'Message-ID: <1@example.com>\\nFrom: lisa@example.com\\nSubject: x\\n\\ny\\n' >message
         chown stagepost: {directory}"""
-    ended = recipes.run("set -e; PATH=" + ground.programs + ":$PATH; " + BLOCKS["README.md/6"].text, directory,
+    ended = recipes.run("set -e; PATH=" + ground.programs + ":$PATH; " + BLOCKS["README.md/7"].text, directory,
                         prepare)
     assert (ended.returncode, ended.stderr) == (0, ""), (ended.stdout, ended.stderr)
     assert ended.stdout.endswith("lock: free\n3 compared\n") and ended.stdout.count("INBOX: filed") == 4

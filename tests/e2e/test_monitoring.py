@@ -93,6 +93,8 @@ def test_what_is_wrong_without_a_limit(node, ground, stats):
     assert stats(mx)[0] == 1, "also without limits"
     with open(mx.conf, "a", encoding="utf-8") as conf:
         conf.write("nonsense = 1\n")
+    assert stats(mx, "--warn", "messages=5") == (status, line), "by the last good configuration"
+    os.unlink(f"{mx.run}/stagepost.conf")
     assert stats(mx, "--warn", "messages=5") == (
         3, "QUEUE UNKNOWN: the configuration is wrong; standard error says where")
 

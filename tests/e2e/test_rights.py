@@ -82,7 +82,7 @@ def bases_of(mx):
     return {"QUEUE": mx.queue, "RUN": mx.run, "MAILBOXES": mx.mail,
             "DATABASE": os.path.dirname(mx.data), "CERTIFICATES": [mx.certificates], "TOKENS": [],
             "POLICIES": mx.policies, "AUTHORITIES": "/etc/ssl/certs", "LDAP-AUTHORITY": [],
-            "RECORD": []}
+            "RECORD": [], "PROGRAMS": mx.programs}
 
 
 def paths_of(rows, mx):

@@ -12,6 +12,8 @@
 #include "mailstore/mailstore.h"
 #include "record/record.h"
 
+/* The file name of the program that files messages with it. */
+extern const char mailbox_program_file[];
 /* Whether CONFIG has the record of this program's backend, or none. */
 bool mailbox_record_fits(const struct config *config);
 /* Before the sandbox: what connecting to the record needs then. */

@@ -3,6 +3,8 @@
 #include "deliver/mailbox/open.h"
 #include "record/postgresql/postgresql.h"
 
+const char mailbox_program_file[] = "mailbox-postgresql";
+
 bool mailbox_record_fits(const struct config *config)
 {
 	return config->record.backend == CONFIG_RECORD_POSTGRESQL ||

@@ -3,6 +3,8 @@
 #include "deliver/mailbox/open.h"
 #include "record/sqlite/sqlite.h"
 
+const char mailbox_program_file[] = "mailbox";
+
 bool mailbox_record_fits(const struct config *config)
 {
 	return config->record.backend == CONFIG_RECORD_SQLITE ||

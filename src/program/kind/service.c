@@ -243,8 +243,9 @@ static void hurry(struct child *child)
 
 int service_main(int argc, char **argv, const struct service_program *service)
 {
-	const struct child_program supervised = {service->name, service->open, start, reload,
-						 stop,          pending,       hurry};
+	const char *file = service->file != NULL ? service->file : service->name;
+	const struct child_program supervised = {file, service->open, start, reload,
+						 stop, pending,       hurry};
 
 	program.own = service;
 	return child_main(argc, argv, &supervised);

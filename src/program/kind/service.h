@@ -31,7 +31,8 @@ struct service_kind {
 };
 
 struct service_program {
-	const char *name;
+	const char *name; /* of the process, by which others know it */
+	const char *file; /* which of its programs this is, as in the log; NULL: there is one */
 	const struct service_kind *kinds; /* the last one is zeroed */
 	/* Of struct child_program (program/child/child.h); or NULL. */
 	int (*open)(struct child *child);

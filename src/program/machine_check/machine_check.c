@@ -336,9 +336,7 @@ static void check_postmaster_of(struct machine_check *check, const struct config
 	struct buffer shown CLEANUP(buffer_clear) = {0};
 	char setting[MACHINE_SETTING_SIZE];
 
-	/* a directory may have a record of him: "directory check" asks it */
-	if (check->config->directory.backend != CONFIG_BACKEND_NONE ||
-	    !lacks_postmaster(check->config, domain, asks_servers, &why))
+	if (!lacks_postmaster(check->config, domain, asks_servers, &why))
 		return;
 	mail_text_append(&shown, buffer_view(&why), MAIL_TEXT_ASCII);
 	snprintf(setting, sizeof setting, "domain %s.service", domain->name);

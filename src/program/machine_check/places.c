@@ -75,21 +75,37 @@ static struct machine_place *add_folder_place(struct machine_places *places, str
 	return place;
 }
 
+static bool is_to_be_made(struct machine_places *places, struct str path)
+{
+	struct os_file_info info;
+
+	return os_file_info_at(OS_FILE_HERE, arena_copy(places->arena, path), &info) == -ENOENT;
+}
+
+/* The directory that PATH is in; "" if it names none. */
+static struct str parent_of(const char *path)
+{
+	ptrdiff_t slash = str_find_last(str_from(path), '/');
+
+	return str_slice(path, slash > 0 ? (size_t)slash : 0);
+}
+
 /* A database: the file, if it is there, and others that are made beside it. */
 static void add_database_place(struct machine_places *places, const char *path, const char *setting,
 			       enum machine_severity severity)
 {
-	ptrdiff_t slash = str_find_last(str_from(path), '/');
-	struct os_file_info info;
 	struct machine_place *file =
 		append_place(places, path, OS_ACCESS_READ | OS_ACCESS_WRITE, setting);
 
 	file->severity = severity;
 	file->is_file = true;
-	file->is_needed = os_file_info_at(OS_FILE_HERE, path, &info) == 0; /* a link to nothing */
-	if (slash > 0)
-		add_folder_place(places, str_slice(path, (size_t)slash), setting)->severity =
-			severity;
+	file->is_needed = !is_to_be_made(places, str_from(path)); /* a link to nothing */
+}
+
+static bool has_database_file(const struct config_directory *directory)
+{
+	return directory->backend == CONFIG_BACKEND_SQLITE ||
+	       directory->backend == CONFIG_BACKEND_LDAP;
 }
 
 /* --- bases --- */
@@ -98,16 +114,16 @@ static void add_queue_place(struct machine_places *places, const struct config *
 {
 	struct machine_place *place =
 		append_place(places, config->queue, OS_ACCESS_WRITE | OS_ACCESS_PASS, "queue");
-	struct os_file_info info;
 
 	place->severity = MACHINE_FATAL;
-	place->is_needed = os_file_info_at(OS_FILE_HERE, config->queue, &info) == 0;
+	place->is_needed = !is_to_be_made(places, str_from(config->queue));
 }
 
 /* What the supervisor itself opens, and makes. */
 static void add_run_places(struct machine_places *places, const struct config *config)
 {
-	struct os_file_info info;
+	struct str data =
+		has_database_file(&config->directory) ? parent_of(config->directory.path) : STR("");
 
 	add_folder_place(places, str_from(config->run), "run")->severity = MACHINE_FATAL;
 	append_place(places, config->file, OS_ACCESS_READ, "the configuration")->severity =
@@ -115,9 +131,11 @@ static void add_run_places(struct machine_places *places, const struct config *c
 	for (size_t i = 0; i < config->included_count; i++)
 		append_place(places, config->included[i], OS_ACCESS_READ, "include")->severity =
 			MACHINE_FATAL;
-	if (os_file_info_at(OS_FILE_HERE, config->queue, &info) == -ENOENT)
+	if (is_to_be_made(places, str_from(config->queue)))
 		add_folder_place(places, str_from(config->queue), "queue")->severity =
 			MACHINE_FATAL;
+	if (data.length > 0 && is_to_be_made(places, data))
+		add_folder_place(places, data, "directory.path")->severity = MACHINE_FATAL;
 }
 
 /* A mailbox of "%u" belongs to its user, who may be anybody. */
@@ -148,11 +166,15 @@ static void add_mailbox_places(struct machine_places *places, const struct confi
 
 static void add_directory_places(struct machine_places *places, const struct config *config)
 {
-	const struct config_directory *directory = &config->directory;
+	const char *path = config->directory.path;
+	struct str data;
 
-	if (directory->backend == CONFIG_BACKEND_SQLITE ||
-	    directory->backend == CONFIG_BACKEND_LDAP)
-		add_database_place(places, directory->path, "directory.path", MACHINE_FATAL);
+	if (!has_database_file(&config->directory))
+		return;
+	add_database_place(places, path, "directory.path", MACHINE_FATAL);
+	data = parent_of(path);
+	if (data.length > 0 && !is_to_be_made(places, data)) /* else the supervisor makes it */
+		add_folder_place(places, data, "directory.path")->severity = MACHINE_FATAL;
 }
 
 static void add_record_places(struct machine_places *places, const struct config *config)
@@ -160,8 +182,12 @@ static void add_record_places(struct machine_places *places, const struct config
 	const struct config_record *record = &config->record;
 	struct config_file file;
 
-	if (record->backend == CONFIG_RECORD_SQLITE)
+	if (record->backend == CONFIG_RECORD_SQLITE) {
 		add_database_place(places, record->path, "record.path", MACHINE_FAULT);
+		if (parent_of(record->path).length > 0)
+			add_folder_place(places, parent_of(record->path), "record.path")->severity =
+				MACHINE_FAULT;
+	}
 	for (size_t i = 0; record->backend == CONFIG_RECORD_MARIADB &&
 			   (file = config_record_file(record, i)).setting != NULL;
 	     i++)

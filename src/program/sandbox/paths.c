@@ -23,7 +23,7 @@ static void add_queue(struct sandbox *sandbox, const struct config *config,
 
 static void add_mailboxes(struct sandbox *sandbox, const struct config *config, unsigned access)
 {
-	bool is_mailbox = strcmp(sandbox->profile->program, "mailbox") == 0;
+	bool is_mailbox = str_starts_with(str_from(sandbox->profile->program), STR("mailbox"));
 
 	for (size_t i = 0; i < config->service_count; i++) {
 		const struct config_service *service = &config->services[i];

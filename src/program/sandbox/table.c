@@ -118,6 +118,18 @@ static unsigned calls_for_mailboxes(const struct config *config)
 	return calls;
 }
 
+/* The programs of process "mailbox", each with another backend of the record. */
+#define FILES_ONCE(program)                                                     \
+	{                                                                       \
+		program, OS_SANDBOX_OPEN,                                       \
+			{{SANDBOX_IN_MAILBOXES, "", KEEP | OS_SANDBOX_FOLDERS}, \
+			 {SANDBOX_IN_RECORD, "", KEEP},                         \
+			 {SANDBOX_IN_SYSTEM, "/proc/fs/ext4", OS_SANDBOX_READ}, \
+			 {SANDBOX_IN_SYSTEM, "/sys/devices", OS_SANDBOX_READ},  \
+			 {SANDBOX_IN_SYSTEM, "/dev/urandom", OS_SANDBOX_READ}}, \
+			calls_for_mailboxes                                     \
+	}
+
 static const struct sandbox_profile profiles[] = {
 	{"smtpd", OS_SANDBOX_ACCEPT | OS_SANDBOX_SPACE, {{0}}},
 	{"qmtpd", OS_SANDBOX_ACCEPT | OS_SANDBOX_SPACE, {{0}}},
@@ -174,14 +186,9 @@ static const struct sandbox_profile profiles[] = {
 	  {SANDBOX_IN_SYSTEM, "/proc/fs/ext4", OS_SANDBOX_READ},
 	  {SANDBOX_IN_SYSTEM, "/sys/devices", OS_SANDBOX_READ}},
 	 calls_for_local},
-	{"mailbox",
-	 OS_SANDBOX_OPEN,
-	 {{SANDBOX_IN_MAILBOXES, "", KEEP | OS_SANDBOX_FOLDERS},
-	  {SANDBOX_IN_RECORD, "", KEEP},
-	  {SANDBOX_IN_SYSTEM, "/proc/fs/ext4", OS_SANDBOX_READ},
-	  {SANDBOX_IN_SYSTEM, "/sys/devices", OS_SANDBOX_READ},
-	  {SANDBOX_IN_SYSTEM, "/dev/urandom", OS_SANDBOX_READ}},
-	 calls_for_mailboxes},
+	FILES_ONCE("mailbox"),
+	FILES_ONCE("mailbox-postgresql"),
+	FILES_ONCE("mailbox-mariadb"),
 	{"pipe", 0, {{0}}},
 	{"launch", OS_SANDBOX_PROGRAMS, {{0}}},
 	{"directory",
