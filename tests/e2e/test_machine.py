@@ -319,15 +319,16 @@ def test_groups_beside_mailboxes_of_users(machine):
     """One service delivers as each user; the mailboxes of another are still made by its process's group, "mail"."""
     machine.configure(lambda text: text + 'service users { kind = maildir path = "/var/mail/users/%u" user = "%u" }\n'
                       'domain users.example { service = users }\n')
-    machine.run("sh", "-ec", "rm -rf /var/mail/example.org; install -d -o games -g games -m 700 /var/mail/users/games")
+    machine.run("sh", "-ec", "useradd gina; rm -rf /var/mail/example.org; "
+                "install -d -o gina -g gina -m 700 /var/mail/users/gina")
     start(machine)
     for name in "ann", "bob":  # the second by a thread that has delivered as a user before
         before = machine.journal().count("event=delivered ")
-        for recipient in "games@users.example", f"{name}@example.org":
+        for recipient in "gina@users.example", f"{name}@example.org":
             machine.run("sendmail", recipient, data="Subject: hello\n\nA line.\n")
         delivered(machine, before + 2)
         assert machine.run("stat", "-c", "%U", f"/var/mail/example.org/{name}").stdout == "stagepost-local\n"
-    assert machine.run("sh", "-c", "stat -c %U:%G /var/mail/users/games/new/*").stdout.split() == ["games:games"] * 2
+    assert machine.run("sh", "-c", "stat -c %U:%G /var/mail/users/gina/new/*").stdout.split() == ["gina:gina"] * 2
 
 
 LOGIN = """\

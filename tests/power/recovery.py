@@ -100,8 +100,7 @@ def count_files(node):
     stats = json.loads(ask(node, "queue", "stats", "--json"))
     if stats["damaged"]:
         raise Wrong(f"a power cut is taken for damage: {stats['damage']}")
-    counted = {name: place["messages"] for name, place in stats.items()
-               if isinstance(place, dict) and place["messages"]}
+    counted = {place["name"]: place["messages"] for place in stats["places"] if place["messages"]}
     return counted, len(os.listdir(os.path.join(node.queue, "pid")))
 
 
