@@ -331,6 +331,16 @@ def test_groups_beside_mailboxes_of_users(machine):
     assert machine.run("sh", "-c", "stat -c %U:%G /var/mail/users/gina/new/*").stdout.split() == ["gina:gina"] * 2
 
 
+def test_a_listener_changes_its_address(machine):
+    """Also between one address and all: what systemd keeps of the last start is not in the way."""
+    for address in "127.0.0.1:25", "0.0.0.0:25", "127.0.0.1:25":
+        machine.configure(lambda text, address=address: text.replace('"127.0.0.1:25"', f'"{address}"'))
+        assert address in machine.run("stagepost", "config").stdout
+        machine.run("systemctl", "restart", "stagepost", check=False)
+        assert machine.unit("ActiveState")["ActiveState"] == "active", machine.status()
+        machine.run("mail-some", "1", "1")
+
+
 LOGIN = """\
 import socket
 client = socket.create_connection(("127.0.0.1", 587))

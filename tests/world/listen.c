@@ -163,6 +163,12 @@ bool os_inherited_is_bound_to(int socket, int kind, const union os_socket_addres
 	return false;
 }
 
+uint16_t os_inherited_port(int socket)
+{
+	(void)socket;
+	return 0;
+}
+
 void os_inherited_adopt(int socket)
 {
 	(void)socket;

@@ -59,6 +59,14 @@ bool os_inherited_is_bound_to(int socket, int kind, const union os_socket_addres
 	}
 }
 
+uint16_t os_inherited_port(int socket)
+{
+	union os_socket_address own = {0};
+	socklen_t size = sizeof own;
+
+	return getsockname(socket, &own.any, &size) == 0 ? os_socket_address_port(&own) : 0;
+}
+
 void os_inherited_adopt(int socket)
 {
 	int flags = fcntl(socket, F_GETFL);

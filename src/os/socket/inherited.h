@@ -16,6 +16,8 @@ enum { OS_INHERITED_FIRST = 3 }; /* the first descriptor above standard error */
 unsigned os_inherited_count(struct buffer *names_out);
 /* Whether SOCKET is of KIND (SOCK_STREAM...) and bound to ADDRESS, also to a path (.local). */
 bool os_inherited_is_bound_to(int socket, int kind, const union os_socket_address *address);
+/* The TCP port that SOCKET is bound to; 0: none. */
+uint16_t os_inherited_port(int socket);
 /* Makes it close-on-exec and non-blocking. */
 void os_inherited_adopt(int socket);
 

@@ -122,6 +122,21 @@ void serve_store_sockets(const struct supervisor *supervisor)
 		serve_store_socket(supervisor, &supervisor->sockets[i]);
 }
 
+void serve_drop_inherited_at(struct supervisor *supervisor, uint16_t port)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < supervisor->inherited_count; i++) {
+		const struct inherited_socket *one = &supervisor->inherited[i];
+
+		if (port != 0 && os_inherited_port(one->descriptor) == port)
+			discard(supervisor, one);
+		else
+			supervisor->inherited[kept++] = *one;
+	}
+	supervisor->inherited_count = kept;
+}
+
 void serve_drop_inherited(struct supervisor *supervisor)
 {
 	for (size_t i = 0; i < supervisor->inherited_count; i++)

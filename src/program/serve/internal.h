@@ -297,6 +297,8 @@ void serve_inherit_all(struct supervisor *supervisor, const struct serve_origin 
 /* The one of KIND at ADDRESS, which is taken out; -ENOENT: there is none that works. */
 MUST_CHECK int serve_find_inherited(struct supervisor *supervisor, int kind,
 				    const union os_socket_address *address);
+/* Closes those at PORT: an earlier configuration had it at other addresses. */
+void serve_drop_inherited_at(struct supervisor *supervisor, uint16_t port);
 /* Closes those that nobody has wanted. */
 void serve_drop_inherited(struct supervisor *supervisor);
 /* Gives the service manager a copy of BOUND for the next start, also after a crash; closes it here

@@ -126,6 +126,8 @@ static int bind_until(struct supervisor *supervisor, struct bound_socket *bound)
 {
 	int descriptor = bind_socket(supervisor, bound);
 
+	if (descriptor == -EADDRINUSE)
+		serve_drop_inherited_at(supervisor, bound->port);
 	if (descriptor == -EADDRINUSE && os_clock_monotonic_us() < supervisor->bind_until_us)
 		log_event(EVENT_LISTEN_WAITS, log_string(address, address_of(bound)),
 			  log_error(descriptor));
