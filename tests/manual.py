@@ -11,7 +11,7 @@ import sys
 
 SUBCOMMANDS = ("queue", "trigger", "directory")
 # Pages by other names than their own, and pages of others.
-KNOWN = {"mailq.1", "sendmail.8", "bash.1", "cat.1", "cp.1", "rsync.1", "tar.1", "glob.7", "mandoc.1", "syslog.3",
+KNOWN = {"mailq.1", "sendmail.8", "bash.1", "cat.1", "cp.1", "cron.8", "fcntl.2", "getpwnam.3", "rsync.1", "tar.1", "glob.7", "mandoc.1", "syslog.3",
          "systemd.1", "newaliases.1", "sqlite3.1", "sysexits.3", "virtual.5",
          "socketmap_table.5", "qmail-queue.8"}
 

@@ -21,8 +21,8 @@ PRINTF_LIKE(4, 5)
 void machine_check_report(struct machine_check *check, enum machine_severity severity,
 			  const char *setting, const char *format, ...);
 /* The setting of config_authority_at(config, INDEX). */
-void machine_authority_setting(const struct config *config, size_t index,
-			       char setting[MACHINE_SETTING_SIZE]);
+void machine_check_authority_setting(const struct config *config, size_t index,
+				     char setting[MACHINE_SETTING_SIZE]);
 /* Reports it if there is no file PATH; NULL and "": none is wanted. */
 void machine_check_file(struct machine_check *check, const char *setting, const char *path);
 /* The files of certificates, private keys and authorities. */

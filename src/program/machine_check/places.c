@@ -218,7 +218,7 @@ static void add_certificate_places(struct machine_places *places, const struct c
 	for (size_t i = 0; i < config_authority_count(config); i++) {
 		char setting[MACHINE_SETTING_SIZE];
 
-		machine_authority_setting(config, i, setting);
+		machine_check_authority_setting(config, i, setting);
 		add_secret_place(places, config_authority_at(config, i),
 				 text_of(places, "%s", setting));
 	}

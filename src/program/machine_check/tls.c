@@ -116,8 +116,8 @@ static bool is_repeated(const struct config *config, size_t index)
 	return false;
 }
 
-void machine_authority_setting(const struct config *config, size_t index,
-			       char setting[MACHINE_SETTING_SIZE])
+void machine_check_authority_setting(const struct config *config, size_t index,
+				     char setting[MACHINE_SETTING_SIZE])
 {
 	if (index < config->listen_count)
 		snprintf(setting, MACHINE_SETTING_SIZE, "listen %s.client_authority",
@@ -138,7 +138,7 @@ static void check_authorities(struct machine_check *check)
 		struct buffer text CLEANUP(buffer_clear) = {0};
 		int error = 0;
 
-		machine_authority_setting(config, i, setting);
+		machine_check_authority_setting(config, i, setting);
 		if (*path != '\0' && !is_repeated(config, i))
 			error = keys_read_authorities(path, room, &text, &reason);
 		room -= error == 0 ? text.length : 0;

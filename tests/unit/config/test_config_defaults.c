@@ -30,6 +30,7 @@ static const struct example examples[] = {
 	{CONFIG_SECTION_LISTEN, HOST "listen qmqp { address = unix:/s clients = 127.0.0.1 ", "}",
 	 NULL},
 	{CONFIG_SECTION_SERVICE, HOST "service s { kind = maildir path = /m/%d/%u ", "}", NULL},
+	{CONFIG_SECTION_SERVICE, HOST "service s { kind = mbox path = /m/%u user = %u ", "}", NULL},
 	{CONFIG_SECTION_SERVICE, HOST "service s { kind = mailbox path = /m/%d/%u ", "}", NULL},
 	{CONFIG_SECTION_SERVICE, HOST "service s { kind = lmtp address = unix:/l ", "}", NULL},
 	{CONFIG_SECTION_SERVICE, HOST "service s { kind = pipe command = /bin/true user = nobody ",

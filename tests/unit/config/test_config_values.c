@@ -285,19 +285,19 @@ static const struct refusal sections_cases[] = {
 	 "t:2: service list: a service cannot be called this; allowed: 1 to 32 of a-z, 0-9, '-', "
 	 "'_'; not \"remote\" or \"list\"\n"},
 	{HOST "service a { }",
-	 "t:2: service a.kind: must be set; allowed: maildir, lmtp, pipe, mailbox, imap\n"},
+	 "t:2: service a.kind: must be set; allowed: maildir, mbox, lmtp, pipe, mailbox, imap\n"},
 	{HOST "service a { kind = maildir }",
 	 "t:2: service a.path: must be set; allowed: an absolute path with %d (domain), %u (local "
 	 "part), %%\n"},
 	{HOST "service a { kind = lmtp path = /m command = /bin/true user = a output_max = 1 }",
 	 "t:2: service a.path: means nothing for this kind of service; allowed: with kind = "
-	 "maildir, mailbox\n"
+	 "maildir, mbox, mailbox\n"
 	 "t:2: service a.address: must be set; allowed: IPV4:PORT, [IPV6]:PORT with a port from 1 "
 	 "to 65535, unix:/PATH\n"
 	 "t:2: service a.command: means nothing for this kind of service; allowed: with kind = "
 	 "pipe\n"
 	 "t:2: service a.user: means nothing for this kind of service; allowed: with kind = "
-	 "maildir, pipe\n"
+	 "maildir, mbox, pipe\n"
 	 "t:2: service a.output_max: means nothing for this kind of service; allowed: with kind = "
 	 "pipe\n"},
 	{HOST "service a { kind = lmtp address = unix:/l servers = { 10.0.0.7 } }",
@@ -361,7 +361,7 @@ static const struct refusal sections_cases[] = {
 	 "t:2: service a.output_max: too large: found \"1M\"; allowed: a number of bytes, or of "
 	 "K, M, G or T, from 0 to 64K\n"},
 	{HOST "service a { kind = nntp path = m }",
-	 "t:2: service a.kind: unknown word: found \"nntp\"; allowed: maildir, lmtp, pipe, "
+	 "t:2: service a.kind: unknown word: found \"nntp\"; allowed: maildir, mbox, lmtp, pipe, "
 	 "mailbox, imap\n"
 	 "t:2: service a.path: not an absolute path: found \"m\"; allowed: an absolute path with "
 	 "%d (domain), %u (local part), %%\n"},
