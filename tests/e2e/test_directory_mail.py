@@ -175,6 +175,53 @@ def test_forward_to_many(mx, records):
     split_trace(stored, STORED)
 
 
+# What one address leads to, of which one place has the mail, one refuses it, and one takes it later.
+MIXTURES = {
+    "forward": [("address", "x@d.test", "kind forward", "target ann@d.test", "target gone@d.test", "target later@d.test")],
+    "alias of a forward": [
+        ("address", "x@d.test", "kind alias", "target y@d.test"),
+        ("address", "y@d.test", "kind forward", "target ann@d.test", "target gone@d.test", "target later@d.test")],
+    "forward with its own mailbox": [
+        ("address", "x@d.test", "kind forward", "target x@d.test", "target gone@d.test", "target later@d.test")],
+    "catch-all": [("address", "@d.test", "kind forward", "target ann@d.test", "target gone@d.test", "target later@d.test")],
+    "list": None,
+    "several recipients": None,
+}
+
+
+@pytest.mark.parametrize("name", MIXTURES)
+def test_what_was_done_is_done_whatever_happens_to_others(mx, records, ground, name):
+    """Who has the mail gets no second copy when another place is tried again, and nobody hears that it failed;
+    who refuses it is reported once, the others are not."""
+    switch = f"{ground.directory('switch')}/on"
+    one = mx('service gone { kind = pipe command = { "/bin/sh", "-c", "exit 100" } }\n'
+             f'service later {{ kind = pipe command = {{ "/bin/sh", "-c", "test -e {switch} || exit 75" }} }}\n')
+    opened = records(one)
+    opened.put("address", "gone@d.test", "kind program", "service gone")
+    opened.put("address", "later@d.test", "kind program", "service later")
+    for record in MIXTURES[name] or ():
+        opened.put(*record)
+    if name == "list":
+        opened.list("x@d.test", ["ann@d.test", "gone@d.test", "later@d.test"], "owner@d.test")
+    filed = "x@d.test" if name.endswith("own mailbox") else "ann@d.test"
+    told = "owner@d.test" if name == "list" else "bob@d.test"
+    written = ["ann@d.test", "gone@d.test", "later@d.test"] if name == "several recipients" else ["x@d.test"]
+    deliver(one, written, TEXT, sender="bob@d.test")
+    one.maildir(filed).wait(1)
+    one.log.wait("failed", to="gone@d.test")
+    one.log.wait("deferred", to="later@d.test")
+    one.restart()
+    open(switch, "wb").close()
+    subprocess.run([*as_user(), os.path.join(one.programs, "stagepost"), "queue", "retry", "--all", "--yes", "-c", one.conf],
+                   check=True, stdout=subprocess.DEVNULL)
+    one.log.wait("delivered", to="later@d.test")
+    one.wait_empty()
+    assert len(one.maildir(filed).files()) == 1 and len(one.log.find("delivered", to=filed)) == 1
+    assert len(one.log.find("failed", to="gone@d.test")) == 1
+    (report,) = one.maildir(told).wait(1)
+    assert report.count(b"\nAction: failed\n") == 1 and b"ann@d.test" not in report and b"later@d.test" not in report
+
+
 def test_fields_of_a_record_have_a_bound(mx, records):
     """1000 of them: 998 targets beside kind and source."""
     data = records(mx())
