@@ -21,7 +21,7 @@ static void leave_list(struct auth_exchange *exchange)
 	exchange->is_asking = false;
 }
 
-static void end(struct auth_exchange *exchange)
+static void end_auth_exchange(struct auth_exchange *exchange)
 {
 	if (!exchange->is_lost)
 		HASH_DEL(exchange->auth->open, exchange);
@@ -29,20 +29,20 @@ static void end(struct auth_exchange *exchange)
 	exchange->auth = NULL;
 }
 
-static bool has_failed(const struct auth_answer *answer)
+static bool is_answer_failure(const struct auth_answer *answer)
 {
 	return answer->outcome == AUTH_LAST_CHALLENGE ||
 	       (answer->outcome == AUTH_REFUSED && answer->refusal == AUTH_FAILED);
 }
 
-static void answer(struct auth_exchange *exchange, const struct auth_answer *found)
+static void answer_auth_exchange(struct auth_exchange *exchange, const struct auth_answer *found)
 {
 	struct auth_answer answer = *found;
 
-	answer.is_failure = has_failed(&answer) && !exchange->has_failed;
+	answer.is_failure = is_answer_failure(&answer) && !exchange->has_failed;
 	exchange->has_failed |= answer.is_failure;
 	if (answer.outcome == AUTH_ACCEPTED || answer.outcome == AUTH_REFUSED) {
-		end(exchange);
+		end_auth_exchange(exchange);
 	} else {
 		leave_list(exchange);
 		DL_APPEND2(exchange->auth->waiting, exchange, previous, next);
@@ -50,15 +50,15 @@ static void answer(struct auth_exchange *exchange, const struct auth_answer *fou
 	exchange->answered(exchange->context, &answer);
 }
 
-static void refuse(struct auth_exchange *exchange, enum auth_refusal refusal)
+static void refuse_auth_exchange(struct auth_exchange *exchange, enum auth_refusal refusal)
 {
 	const struct auth_answer refused = {.outcome = AUTH_REFUSED, .refusal = refusal};
 
-	answer(exchange, &refused);
+	answer_auth_exchange(exchange, &refused);
 }
 
 /* All have the same patience. */
-static void set_timer(struct auth *auth)
+static void set_auth_timer(struct auth *auth)
 {
 	int64_t left_us;
 
@@ -79,7 +79,7 @@ static void send_erased(struct auth *auth, enum auth_message type, uint32_t tag,
 	buffer_clear(body);
 }
 
-static void on_timer(void *context)
+static void on_auth_exchange_timeout(void *context)
 {
 	struct auth *auth = context;
 	int64_t now_us = os_clock_boot_us();
@@ -87,12 +87,13 @@ static void on_timer(void *context)
 
 	while (auth->asking != NULL && auth->asking->until_us <= now_us) {
 		send_erased(auth, AUTH_CANCEL, auth->asking->tag, &nothing);
-		refuse(auth->asking, AUTH_TEMPORARY);
+		refuse_auth_exchange(auth->asking, AUTH_TEMPORARY);
 	}
-	set_timer(auth);
+	set_auth_timer(auth);
 }
 
-static void ask(struct auth_exchange *exchange, enum auth_message type, struct buffer *body)
+static void ask_auth_process(struct auth_exchange *exchange, enum auth_message type,
+			     struct buffer *body)
 {
 	struct auth *auth = exchange->auth;
 
@@ -103,13 +104,13 @@ static void ask(struct auth_exchange *exchange, enum auth_message type, struct b
 	DL_APPEND2(auth->asking, exchange, previous, next);
 	send_erased(auth, type, exchange->tag, body);
 	if (!os_timer_is_running(auth->timer))
-		set_timer(auth);
+		set_auth_timer(auth);
 }
 
 /* --- what "auth" says --- */
 
 /* RFC 4422 section 3.1: nothing else may come into a reply to a client. */
-static bool is_name(struct str name)
+static bool is_mechanism_name(struct str name)
 {
 	for (size_t i = 0; i < name.length; i++)
 		if (memchr("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_", name.data[i], 38) == NULL)
@@ -127,7 +128,7 @@ static bool unpack_offer(struct unpack *unpack, struct auth *auth)
 		struct str name = unpack_str(unpack);
 		struct auth_offered_mechanism *mechanism = &auth->mechanisms[i];
 
-		if (!is_name(name))
+		if (!is_mechanism_name(name))
 			return false;
 		memcpy(mechanism->name, name.data, name.length);
 		mechanism->name[name.length] = '\0';
@@ -143,7 +144,7 @@ static bool is_user(struct str name)
 	       memchr(name.data, '\0', name.length) == NULL;
 }
 
-static bool take_answer(struct auth *auth, struct unpack *unpack, uint32_t tag)
+static bool take_auth_answer(struct auth *auth, struct unpack *unpack, uint32_t tag)
 {
 	const uint32_t outcome = unpack_u32(unpack);
 	const uint32_t refusal = unpack_u32(unpack);
@@ -160,7 +161,7 @@ static bool take_answer(struct auth *auth, struct unpack *unpack, uint32_t tag)
 		return false;
 	HASH_FIND(hh, auth->open, &tag, sizeof tag, exchange);
 	if (exchange != NULL && exchange->is_asking)
-		answer(exchange, &found);
+		answer_auth_exchange(exchange, &found);
 	return true;
 }
 
@@ -176,7 +177,7 @@ static bool take_offer(struct auth *auth, struct unpack *unpack)
 	return true;
 }
 
-static void on_message(void *context, struct ipc_message *message)
+static void on_auth_message(void *context, struct ipc_message *message)
 {
 	struct auth *auth = context;
 	struct unpack unpack = {message->body, false};
@@ -185,7 +186,7 @@ static void on_message(void *context, struct ipc_message *message)
 	if (message->type == AUTH_OFFER)
 		is_good = take_offer(auth, &unpack);
 	else if (message->type == AUTH_ANSWER)
-		is_good = take_answer(auth, &unpack, message->tag);
+		is_good = take_auth_answer(auth, &unpack, message->tag);
 	else if (message->type == AUTH_LOGIN)
 		is_good = auth_login_take(auth, message->tag, message->body);
 	else if (message->type == AUTH_DOUBT)
@@ -196,7 +197,7 @@ static void on_message(void *context, struct ipc_message *message)
 	}
 }
 
-static void on_connected(void *context)
+static void on_auth_connected(void *context)
 {
 	struct auth *auth = context;
 
@@ -205,7 +206,7 @@ static void on_connected(void *context)
 }
 
 /* "auth" has forgotten all exchanges. Those that wait for a response end when it comes. */
-static void on_lost(void *context)
+static void on_auth_lost(void *context)
 {
 	struct auth *auth = context;
 	struct auth_exchange *exchange;
@@ -217,18 +218,19 @@ static void on_lost(void *context)
 	DL_FOREACH2 (auth->asking, exchange, next)
 		exchange->is_lost = true;
 	while (auth->asking != NULL)
-		refuse(auth->asking, AUTH_TEMPORARY);
-	set_timer(auth);
+		refuse_auth_exchange(auth->asking, AUTH_TEMPORARY);
+	set_auth_timer(auth);
 	auth_login_lost(auth);
 }
 
 struct auth *auth_new(struct os_loop *loop, const char *path)
 {
-	static const struct ipc_client_handler handler = {on_connected, on_message, on_lost};
+	static const struct ipc_client_handler handler = {on_auth_connected, on_auth_message,
+							  on_auth_lost};
 	struct auth *auth = memory_alloc_zero(1, sizeof *auth);
 
 	auth->loop = loop;
-	auth->timer = os_timer_new(loop, on_timer, auth);
+	auth->timer = os_timer_new(loop, on_auth_exchange_timeout, auth);
 	auth->client = ipc_client_new(loop, path, &handler, auth);
 	return auth;
 }
@@ -282,7 +284,7 @@ static void pack_peer(struct buffer *body, const struct auth_peer *peer)
 	pack_str(body, peer->session);
 }
 
-static void begin(struct auth *auth, struct auth_exchange *exchange)
+static void begin_auth_exchange(struct auth *auth, struct auth_exchange *exchange)
 {
 	exchange->auth = auth;
 	exchange->tag = ++auth->last_tag;
@@ -298,17 +300,17 @@ void auth_exchange_begin(struct auth *auth, const struct auth_peer *peer, struct
 {
 	struct buffer body = {0};
 
-	begin(auth, exchange);
+	begin_auth_exchange(auth, exchange);
 	if (ipc_client_channel(auth->client) == NULL || HASH_COUNT(auth->open) > AUTH_OPEN_MAX) {
-		refuse(exchange, AUTH_TEMPORARY);
+		refuse_auth_exchange(exchange, AUTH_TEMPORARY);
 		return;
 	}
 	if (mechanism.length >= AUTH_MECHANISM_SIZE) {
-		refuse(exchange, AUTH_UNKNOWN);
+		refuse_auth_exchange(exchange, AUTH_UNKNOWN);
 		return;
 	}
 	if (initial.length > AUTH_MESSAGE_MAX) {
-		refuse(exchange, AUTH_MALFORMED);
+		refuse_auth_exchange(exchange, AUTH_MALFORMED);
 		return;
 	}
 	(void)buffer_reserve(&body, initial.length + 4096); /* so that no copy is left behind */
@@ -316,7 +318,7 @@ void auth_exchange_begin(struct auth *auth, const struct auth_peer *peer, struct
 	pack_str(&body, mechanism);
 	pack_u32(&body, has_initial);
 	pack_str(&body, initial);
-	ask(exchange, AUTH_BEGIN, &body);
+	ask_auth_process(exchange, AUTH_BEGIN, &body);
 }
 
 void auth_exchange_respond(struct auth_exchange *exchange, struct str response)
@@ -326,17 +328,17 @@ void auth_exchange_respond(struct auth_exchange *exchange, struct str response)
 	if (exchange->auth == NULL)
 		return;
 	if (exchange->is_lost) {
-		refuse(exchange, AUTH_TEMPORARY);
+		refuse_auth_exchange(exchange, AUTH_TEMPORARY);
 		return;
 	}
 	if (response.length > AUTH_MESSAGE_MAX) {
 		send_erased(exchange->auth, AUTH_CANCEL, exchange->tag, &body);
-		refuse(exchange, AUTH_MALFORMED);
+		refuse_auth_exchange(exchange, AUTH_MALFORMED);
 		return;
 	}
 	(void)buffer_reserve(&body, response.length + sizeof(uint32_t));
 	pack_str(&body, response);
-	ask(exchange, AUTH_RESPOND, &body);
+	ask_auth_process(exchange, AUTH_RESPOND, &body);
 }
 
 void auth_exchange_cancel(struct auth_exchange *exchange)
@@ -348,7 +350,7 @@ void auth_exchange_cancel(struct auth_exchange *exchange)
 		return;
 	if (!exchange->is_lost)
 		send_erased(auth, AUTH_CANCEL, exchange->tag, &nothing);
-	end(exchange);
+	end_auth_exchange(exchange);
 }
 
 uint32_t auth_exchange_leave(struct auth_exchange *exchange)
@@ -360,7 +362,7 @@ uint32_t auth_exchange_leave(struct auth_exchange *exchange)
 	if (is_known)
 		send_erased(auth, AUTH_LEAVE, exchange->tag, &nothing);
 	if (auth != NULL)
-		end(exchange);
+		end_auth_exchange(exchange);
 	return is_known ? exchange->tag : 0;
 }
 

@@ -50,7 +50,7 @@ static void answer_login(struct auth_login *login, enum auth_login_state state)
 		login->told(login->context, state, is_answer);
 }
 
-static void on_patience(void *context)
+static void on_login_timeout(void *context)
 {
 	struct auth_login *login = context;
 
@@ -67,7 +67,7 @@ struct auth_login *auth_login_new(struct auth *auth, struct str user, struct str
 	login->tag = ++auth->last_tag;
 	login->told = told;
 	login->context = context;
-	login->patience = os_timer_new(auth->loop, on_patience, login);
+	login->patience = os_timer_new(auth->loop, on_login_timeout, login);
 	buffer_append_str(&login->user, user);
 	buffer_append_str(&login->stamp, stamp);
 	HASH_ADD(hh, auth->logins, tag, sizeof login->tag, login);

@@ -19,7 +19,7 @@ struct str buffer_view(const struct buffer *buffer)
 }
 
 /* What is moved elsewhere by realloc() would stay where it was. */
-static void resize(struct buffer *buffer, size_t capacity)
+static void resize_buffer(struct buffer *buffer, size_t capacity)
 {
 	char *memory;
 
@@ -36,7 +36,7 @@ static void resize(struct buffer *buffer, size_t capacity)
 	buffer->capacity = capacity;
 }
 
-static void make_room(struct buffer *buffer, size_t count)
+static void make_room_in_buffer(struct buffer *buffer, size_t count)
 {
 	size_t wanted;
 
@@ -51,13 +51,13 @@ static void make_room(struct buffer *buffer, size_t count)
 		wanted = buffer->capacity * 2;
 	if (wanted < SMALLEST)
 		wanted = SMALLEST;
-	resize(buffer, wanted);
+	resize_buffer(buffer, wanted);
 }
 
 char *buffer_reserve(struct buffer *buffer, size_t count)
 {
 	if (buffer->memory == NULL || buffer->capacity - buffer->start - buffer->length < count)
-		make_room(buffer, count);
+		make_room_in_buffer(buffer, count);
 	return buffer->memory + buffer->start + buffer->length;
 }
 

@@ -14,30 +14,30 @@ struct state {
 	uint64_t v3;
 };
 
-static inline uint64_t turn(uint64_t word, unsigned bits)
+static inline uint64_t rotate_left(uint64_t word, unsigned bits)
 {
 	return word << bits | word >> (64 - bits);
 }
 
-static inline void mix(struct state *s, unsigned rounds)
+static inline void mix_hash_state(struct state *s, unsigned rounds)
 {
 	for (unsigned i = 0; i < rounds; i++) {
 		s->v0 += s->v1;
 		s->v2 += s->v3;
-		s->v1 = turn(s->v1, 13) ^ s->v0;
-		s->v3 = turn(s->v3, 16) ^ s->v2;
-		s->v0 = turn(s->v0, 32) + s->v3;
+		s->v1 = rotate_left(s->v1, 13) ^ s->v0;
+		s->v3 = rotate_left(s->v3, 16) ^ s->v2;
+		s->v0 = rotate_left(s->v0, 32) + s->v3;
 		s->v2 += s->v1;
-		s->v3 = turn(s->v3, 21) ^ s->v0;
-		s->v1 = turn(s->v1, 17) ^ s->v2;
-		s->v2 = turn(s->v2, 32);
+		s->v3 = rotate_left(s->v3, 21) ^ s->v0;
+		s->v1 = rotate_left(s->v1, 17) ^ s->v2;
+		s->v2 = rotate_left(s->v2, 32);
 	}
 }
 
-static inline void take(struct state *s, uint64_t word)
+static inline void take_hash_word(struct state *s, uint64_t word)
 {
 	s->v3 ^= word;
-	mix(s, ROUNDS);
+	mix_hash_state(s, ROUNDS);
 	s->v0 ^= word;
 }
 
@@ -51,14 +51,14 @@ uint64_t hash_keyed(struct hash_key key, const void *data, size_t size)
 
 	for (; left >= sizeof word; left -= sizeof word, bytes += sizeof word) {
 		memcpy(&word, bytes, sizeof word);
-		take(&s, le64toh(word));
+		take_hash_word(&s, le64toh(word));
 	}
 	word = (uint64_t)size << 56;
 	for (size_t i = 0; i < left; i++)
 		word |= (uint64_t)bytes[i] << 8 * i;
-	take(&s, word);
+	take_hash_word(&s, word);
 	s.v2 ^= 0xff;
-	mix(&s, LAST_ROUNDS);
+	mix_hash_state(&s, LAST_ROUNDS);
 	return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
 }
 

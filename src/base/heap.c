@@ -3,7 +3,7 @@
 #include "base/panic.h"
 #include <stdlib.h>
 
-static void place(struct heap *heap, size_t position, struct heap_node *node)
+static void place_heap_node(struct heap *heap, size_t position, struct heap_node *node)
 {
 	heap->nodes[position] = node;
 	node->position = position;
@@ -14,10 +14,10 @@ static void sift_up(struct heap *heap, struct heap_node *node)
 	size_t position = node->position;
 
 	while (position > 1 && heap->nodes[position / 2]->key > node->key) {
-		place(heap, position, heap->nodes[position / 2]);
+		place_heap_node(heap, position, heap->nodes[position / 2]);
 		position /= 2;
 	}
-	place(heap, position, node);
+	place_heap_node(heap, position, node);
 }
 
 static void sift_down(struct heap *heap, struct heap_node *node)
@@ -33,10 +33,10 @@ static void sift_down(struct heap *heap, struct heap_node *node)
 			child++;
 		if (heap->nodes[child]->key >= node->key)
 			break;
-		place(heap, position, heap->nodes[child]);
+		place_heap_node(heap, position, heap->nodes[child]);
 		position = child;
 	}
-	place(heap, position, node);
+	place_heap_node(heap, position, node);
 }
 
 void heap_put(struct heap *heap, struct heap_node *node, int64_t key)
@@ -48,7 +48,7 @@ void heap_put(struct heap *heap, struct heap_node *node, int64_t key)
 				memory_resize(heap->nodes, heap->capacity * sizeof(*heap->nodes));
 		}
 		heap->count++;
-		place(heap, heap->count, node);
+		place_heap_node(heap, heap->count, node);
 	}
 	node->key = key;
 	sift_up(heap, node);
@@ -63,7 +63,7 @@ void heap_remove(struct heap *heap, struct heap_node *node)
 		return;
 	last = heap->nodes[heap->count--];
 	if (last != node) {
-		place(heap, node->position, last);
+		place_heap_node(heap, node->position, last);
 		sift_up(heap, last);
 		sift_down(heap, last);
 	}

@@ -35,7 +35,7 @@ void cannot_begin(const char *what, int error)
 	exit(SYSTEM_ERROR);
 }
 
-static void *check(void *memory)
+static void *check_allocated(void *memory)
 {
 	if (memory == NULL)
 		panic("out of memory");
@@ -44,20 +44,20 @@ static void *check(void *memory)
 
 void *memory_alloc(size_t size)
 {
-	return check(malloc(size > 0 ? size : 1));
+	return check_allocated(malloc(size > 0 ? size : 1));
 }
 
 void *memory_alloc_zero(size_t count, size_t size)
 {
-	return check(calloc(count > 0 ? count : 1, size));
+	return check_allocated(calloc(count > 0 ? count : 1, size));
 }
 
 void *memory_resize(void *memory, size_t size)
 {
-	return check(realloc(memory, size > 0 ? size : 1));
+	return check_allocated(realloc(memory, size > 0 ? size : 1));
 }
 
 char *memory_copy_string(const char *string)
 {
-	return check(strdup(string));
+	return check_allocated(strdup(string));
 }

@@ -2,7 +2,7 @@
 #include "base/str.h"
 #include <string.h>
 
-static unsigned char lower(char byte)
+static unsigned char lower_of_byte(char byte)
 {
 	unsigned char c = (unsigned char)byte;
 
@@ -14,7 +14,7 @@ bool str_equal_nocase(struct str a, struct str b)
 	if (a.length != b.length)
 		return false;
 	for (size_t i = 0; i < a.length; i++)
-		if (lower(a.data[i]) != lower(b.data[i]))
+		if (lower_of_byte(a.data[i]) != lower_of_byte(b.data[i]))
 			return false;
 	return true;
 }
@@ -51,16 +51,16 @@ struct str str_skip(struct str s, size_t count)
 	return (struct str){count > 0 ? s.data + count : s.data, s.length - count};
 }
 
-static bool is_blank(char byte)
+static bool is_blank_byte(char byte)
 {
 	return byte == ' ' || byte == '\t';
 }
 
 struct str str_trim(struct str s)
 {
-	while (s.length > 0 && is_blank(s.data[0]))
+	while (s.length > 0 && is_blank_byte(s.data[0]))
 		s = str_skip(s, 1);
-	while (s.length > 0 && is_blank(s.data[s.length - 1]))
+	while (s.length > 0 && is_blank_byte(s.data[s.length - 1]))
 		s.length--;
 	return s;
 }
@@ -84,7 +84,7 @@ bool str_split(struct str *s, char byte, struct str *piece_out)
 
 static int digit_value(char byte)
 {
-	unsigned char c = lower(byte);
+	unsigned char c = lower_of_byte(byte);
 
 	if (c >= '0' && c <= '9')
 		return c - '0';
@@ -125,5 +125,5 @@ bool str_to_u64_hex(struct str s, uint64_t *value_out)
 void str_lower(char *data, size_t length)
 {
 	for (size_t i = 0; i < length; i++)
-		data[i] = (char)lower(data[i]);
+		data[i] = (char)lower_of_byte(data[i]);
 }

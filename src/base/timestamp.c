@@ -6,7 +6,7 @@
 /* The last second whose year has four digits. */
 static const int64_t LAST_SECOND = INT64_C(253402300799);
 
-static void split(int64_t time_us, struct tm *tm_out, int64_t *fraction_out)
+static void split_timestamp(int64_t time_us, struct tm *tm_out, int64_t *fraction_out)
 {
 	int64_t seconds = time_us / SECOND_US;
 	time_t unix_time;
@@ -21,7 +21,7 @@ static void split(int64_t time_us, struct tm *tm_out, int64_t *fraction_out)
 }
 
 /* NUMBER, not negative, in so many DIGITS: the lowest ones. */
-static void put_number(char *text, size_t digits, int64_t number)
+static void put_timestamp_number(char *text, size_t digits, int64_t number)
 {
 	while (digits > 0) {
 		text[--digits] = (char)('0' + number % 10);
@@ -33,19 +33,19 @@ static void put_number(char *text, size_t digits, int64_t number)
 static void put_second(const struct tm *tm, char *text)
 {
 	memcpy(text, "0000-00-00T00:00:00", 19);
-	put_number(text, 4, tm->tm_year + 1900);
-	put_number(text + 5, 2, tm->tm_mon + 1);
-	put_number(text + 8, 2, tm->tm_mday);
-	put_number(text + 11, 2, tm->tm_hour);
-	put_number(text + 14, 2, tm->tm_min);
-	put_number(text + 17, 2, tm->tm_sec);
+	put_timestamp_number(text, 4, tm->tm_year + 1900);
+	put_timestamp_number(text + 5, 2, tm->tm_mon + 1);
+	put_timestamp_number(text + 8, 2, tm->tm_mday);
+	put_timestamp_number(text + 11, 2, tm->tm_hour);
+	put_timestamp_number(text + 14, 2, tm->tm_min);
+	put_timestamp_number(text + 17, 2, tm->tm_sec);
 }
 
 /* What follows the second: ".482913Z" */
 static void put_fraction(int64_t fraction, char text[TIMESTAMP_SIZE])
 {
 	text[19] = '.';
-	put_number(text + 20, 6, fraction);
+	put_timestamp_number(text + 20, 6, fraction);
 	text[26] = 'Z';
 	text[27] = '\0';
 }
@@ -55,7 +55,7 @@ void timestamp_format(int64_t time_us, char text[TIMESTAMP_SIZE])
 	int64_t fraction;
 	struct tm tm;
 
-	split(time_us, &tm, &fraction);
+	split_timestamp(time_us, &tm, &fraction);
 	put_second(&tm, text);
 	put_fraction(fraction, text);
 }
@@ -78,7 +78,7 @@ void timestamp_format_seconds(int64_t time_us, char text[TIMESTAMP_SIZE])
 	int64_t fraction;
 	struct tm tm;
 
-	split(time_us, &tm, &fraction);
+	split_timestamp(time_us, &tm, &fraction);
 	put_second(&tm, text);
 	memcpy(text + 19, "Z", 2);
 }
@@ -91,18 +91,18 @@ void timestamp_format_header(int64_t time_us, char text[TIMESTAMP_HEADER_SIZE])
 	int64_t fraction;
 	struct tm tm;
 
-	split(time_us, &tm, &fraction);
+	split_timestamp(time_us, &tm, &fraction);
 	memcpy(text, "Sun, 00 Jan 0000 00:00:00 +0000", TIMESTAMP_HEADER_SIZE);
 	memcpy(text, days + 3 * (size_t)tm.tm_wday, 3);
-	put_number(text + 5, 2, tm.tm_mday);
+	put_timestamp_number(text + 5, 2, tm.tm_mday);
 	memcpy(text + 8, months + 3 * (size_t)tm.tm_mon, 3);
-	put_number(text + 12, 4, tm.tm_year + 1900);
-	put_number(text + 17, 2, tm.tm_hour);
-	put_number(text + 20, 2, tm.tm_min);
-	put_number(text + 23, 2, tm.tm_sec);
+	put_timestamp_number(text + 12, 4, tm.tm_year + 1900);
+	put_timestamp_number(text + 17, 2, tm.tm_hour);
+	put_timestamp_number(text + 20, 2, tm.tm_min);
+	put_timestamp_number(text + 23, 2, tm.tm_sec);
 }
 
-static bool number_at(struct str text, size_t position, size_t digits, int *value_out)
+static bool read_timestamp_number(struct str text, size_t position, size_t digits, int *value_out)
 {
 	uint64_t value;
 
@@ -129,11 +129,14 @@ bool timestamp_parse(struct str text, int64_t *time_us_out)
 
 	if ((text.length != 20 && text.length != 27) || !punctuation_fits(text))
 		return false;
-	if (!number_at(text, 0, 4, &tm.tm_year) || !number_at(text, 5, 2, &tm.tm_mon) ||
-	    !number_at(text, 8, 2, &tm.tm_mday) || !number_at(text, 11, 2, &tm.tm_hour) ||
-	    !number_at(text, 14, 2, &tm.tm_min) || !number_at(text, 17, 2, &tm.tm_sec))
+	if (!read_timestamp_number(text, 0, 4, &tm.tm_year) ||
+	    !read_timestamp_number(text, 5, 2, &tm.tm_mon) ||
+	    !read_timestamp_number(text, 8, 2, &tm.tm_mday) ||
+	    !read_timestamp_number(text, 11, 2, &tm.tm_hour) ||
+	    !read_timestamp_number(text, 14, 2, &tm.tm_min) ||
+	    !read_timestamp_number(text, 17, 2, &tm.tm_sec))
 		return false;
-	if (text.length == 27 && !number_at(text, 20, 6, &fraction))
+	if (text.length == 27 && !read_timestamp_number(text, 20, 6, &fraction))
 		return false;
 	if (tm.tm_year < 1970 || tm.tm_mon < 1 || tm.tm_mon > 12 || tm.tm_mday < 1 ||
 	    tm.tm_mday > 31 || tm.tm_hour > 23 || tm.tm_min > 59 || tm.tm_sec > 60)
@@ -154,8 +157,8 @@ static bool parse_offset(struct str text, int64_t *seconds_out)
 	if (str_equal_nocase(text, STR("Z")))
 		return true;
 	if (text.length != 6 || (text.data[0] != '+' && text.data[0] != '-') ||
-	    text.data[3] != ':' || !number_at(text, 1, 2, &hours) ||
-	    !number_at(text, 4, 2, &minutes) || hours > 23 || minutes > 59)
+	    text.data[3] != ':' || !read_timestamp_number(text, 1, 2, &hours) ||
+	    !read_timestamp_number(text, 4, 2, &minutes) || hours > 23 || minutes > 59)
 		return false;
 	*seconds_out = (hours * 60 + minutes) * (text.data[0] == '-' ? -60 : 60);
 	return true;

@@ -12,7 +12,7 @@ bool bounce_has_failure(const struct bounce_report *report)
 	return false;
 }
 
-static const char *subject_of(const struct bounce_report *report)
+static const char *subject_of_bounce(const struct bounce_report *report)
 {
 	if (bounce_has_failure(report))
 		return mail_sender_is_null(report->sender) ? "failure notice: a bounce bounced"
@@ -43,7 +43,7 @@ void bounce_addressing_write(const struct bounce_report *report, bool is_utf8, s
 			     report->id.number, (uint64_t)report->id.born_us,
 			     (uint64_t)report->now_us, STR_ARGUMENTS(report->hostname));
 	bounce_header(out, "Message-ID", buffer_view(&line));
-	bounce_header(out, "Subject", str_from(subject_of(report)));
+	bounce_header(out, "Subject", str_from(subject_of_bounce(report)));
 	bounce_header(out, "Auto-Submitted", STR("auto-replied"));
 	buffer_clear(&line);
 }

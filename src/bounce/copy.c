@@ -91,7 +91,7 @@ static bool is_quoted_plain(unsigned char c)
 }
 
 /* RFC 2045 section 6.7. */
-static void append_quoted(struct buffer *out, struct str text)
+static void append_copy_quoted_printable(struct buffer *out, struct str text)
 {
 	size_t column = 0;
 
@@ -118,7 +118,7 @@ static void append_quoted(struct buffer *out, struct str text)
 }
 
 /* A truncated message is not a message, but a text that begins as one. */
-static const char *type_of(const struct bounce_copy *copy)
+static const char *media_type_of_copy(const struct bounce_copy *copy)
 {
 	if (copy->is_header)
 		return copy->is_utf8 ? "message/global-headers" : "text/rfc822-headers";
@@ -131,10 +131,10 @@ static const char *type_of(const struct bounce_copy *copy)
  * header alone may, so it is encoded to ASCII if the report is ASCII. */
 void bounce_copy_write(const struct bounce_copy *copy, struct buffer *out)
 {
-	buffer_append_format(out, "Content-Type: %s\r\n", type_of(copy));
+	buffer_append_format(out, "Content-Type: %s\r\n", media_type_of_copy(copy));
 	if (copy->is_header && (copy->is_8bit || copy->is_long_lined) && !copy->is_utf8) {
 		buffer_append_string(out, "Content-Transfer-Encoding: quoted-printable\r\n\r\n");
-		append_quoted(out, copy->text);
+		append_copy_quoted_printable(out, copy->text);
 		return;
 	}
 	if (copy->is_8bit)

@@ -6,7 +6,7 @@
 
 enum { COLUMNS = 78 };
 
-static void append_words(struct buffer *out, size_t column, struct str text)
+static void append_folded_words(struct buffer *out, size_t column, struct str text)
 {
 	struct str word;
 
@@ -33,7 +33,7 @@ void bounce_header_utf8(struct buffer *out, const char *name, const char *prefix
 	buffer_append_string(&safe, prefix);
 	mail_text_append(&safe, text, is_utf8 ? MAIL_TEXT_8BIT : MAIL_TEXT_ASCII);
 	buffer_append_format(out, "%s:", name);
-	append_words(out, strlen(name) + 1, buffer_view(&safe));
+	append_folded_words(out, strlen(name) + 1, buffer_view(&safe));
 	buffer_clear(&safe);
 }
 

@@ -24,8 +24,8 @@ static void choose_boundary(const struct bounce_report *report, const struct bou
 	       memmem(text.data, text.length, boundary, strlen(boundary)) != NULL);
 }
 
-static void append_header(const struct bounce_report *report, const char *boundary, bool is_utf8,
-			  bool eight, struct buffer *out)
+static void append_report_header(const struct bounce_report *report, const char *boundary,
+				 bool is_utf8, bool eight, struct buffer *out)
 {
 	bounce_addressing_write(report, is_utf8, out);
 	bounce_header(out, "MIME-Version", STR("1.0"));
@@ -47,15 +47,15 @@ static void append_text_part(struct str text, struct buffer *out)
 	buffer_append_str(out, text);
 }
 
-static void write_parts(const struct bounce_report *report, const struct bounce_copy *copy,
-			struct str text, struct buffer *out)
+static void write_report_parts(const struct bounce_report *report, const struct bounce_copy *copy,
+			       struct str text, struct buffer *out)
 {
 	char boundary[BOUNDARY_SIZE];
 
 	choose_boundary(report, copy, text, boundary);
-	append_header(report, boundary, copy->is_utf8,
-		      bounce_is_8bit(text) || copy->is_utf8 || (copy->is_8bit && !copy->is_header),
-		      out);
+	append_report_header(
+		report, boundary, copy->is_utf8,
+		bounce_is_8bit(text) || copy->is_utf8 || (copy->is_8bit && !copy->is_header), out);
 	buffer_append_format(out, "--%s\r\n", boundary);
 	append_text_part(text, out);
 	buffer_append_format(out, "\r\n--%s\r\nContent-Type: message/%sdelivery-status\r\n%s\r\n",
@@ -67,8 +67,8 @@ static void write_parts(const struct bounce_report *report, const struct bounce_
 	buffer_append_format(out, "\r\n--%s--\r\n", boundary);
 }
 
-static void write_with(const struct bounce_report *report, const struct bounce_copy *copy,
-		       struct buffer *out)
+static void write_report_with_copy(const struct bounce_report *report,
+				   const struct bounce_copy *copy, struct buffer *out)
 {
 	struct buffer text = {0};
 
@@ -76,7 +76,7 @@ static void write_with(const struct bounce_report *report, const struct bounce_c
 	if (bounce_is_qsbmf(report))
 		bounce_qsbmf_write(report, copy, buffer_view(&text), out);
 	else
-		write_parts(report, copy, buffer_view(&text), out);
+		write_report_parts(report, copy, buffer_view(&text), out);
 	buffer_clear(&text);
 }
 
@@ -94,7 +94,7 @@ static bool write_bounded(const struct bounce_report *report, struct buffer *out
 		uint64_t excess;
 
 		buffer_truncate(out, start);
-		write_with(report, &copy, out);
+		write_report_with_copy(report, &copy, out);
 		*is_utf8 = copy.is_utf8;
 		if (out->length - start <= max)
 			return true;

@@ -6,7 +6,7 @@
 #include "mail/verdict.h"
 #include <string.h>
 
-static bool is_digit(char c)
+static bool is_digit_of_status(char c)
 {
 	return c >= '0' && c <= '9';
 }
@@ -19,8 +19,8 @@ static bool is_host(struct str name, bool has_address)
 	for (size_t i = 0; i < name.length; i++) {
 		char c = name.data[i];
 
-		if (!is_digit(c) && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && c != '-' &&
-		    c != '.' && c != '_')
+		if (!is_digit_of_status(c) && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') &&
+		    c != '-' && c != '.' && c != '_')
 			return false;
 	}
 	return true;
@@ -50,7 +50,8 @@ static bool split_reply(struct str text, struct str *host, struct str *reply)
 		reply->length = (size_t)(command - reply->data);
 	*reply = str_trim(*reply);
 	return is_host(*host, text.data[length] == '[') && reply->length >= 3 &&
-	       is_digit(reply->data[0]) && is_digit(reply->data[1]) && is_digit(reply->data[2]) &&
+	       is_digit_of_status(reply->data[0]) && is_digit_of_status(reply->data[1]) &&
+	       is_digit_of_status(reply->data[2]) &&
 	       (reply->length == 3 || reply->data[3] == ' ' || reply->data[3] == '-');
 }
 
@@ -67,7 +68,7 @@ static void append_diagnostic(struct buffer *out, struct str text)
 	}
 }
 
-static void append_date(struct buffer *out, const char *name, int64_t time_us)
+static void append_date_field(struct buffer *out, const char *name, int64_t time_us)
 {
 	char date[TIMESTAMP_HEADER_SIZE];
 
@@ -87,7 +88,7 @@ static const char *action_name(enum bounce_action action)
 	return names[action];
 }
 
-static bool is_ascii(struct str text)
+static bool is_ascii_final_recipient(struct str text)
 {
 	for (size_t i = 0; i < text.length; i++)
 		if ((unsigned char)text.data[i] > 0x7f)
@@ -97,7 +98,7 @@ static bool is_ascii(struct str text)
 
 /* A non-ASCII character becomes \x{E9}: RFC 6533 section 3. In an address of type utf-8, so do
  * '+', '=' and '\', which are special there. */
-static void append_escaped(struct buffer *out, struct str text, bool is_new)
+static void append_escaped_utf8(struct buffer *out, struct str text, bool is_new)
 {
 	size_t length;
 
@@ -114,11 +115,12 @@ static void append_escaped(struct buffer *out, struct str text, bool is_new)
 	}
 }
 
-static void append_address(struct buffer *out, const char *name, struct str address, bool is_utf8)
+static void append_recipient_field(struct buffer *out, const char *name, struct str address,
+				   bool is_utf8)
 {
 	struct buffer escaped = {0};
 
-	if (is_ascii(address)) {
+	if (is_ascii_final_recipient(address)) {
 		bounce_header_prefixed(out, name, "rfc822; ", address);
 		return;
 	}
@@ -126,7 +128,7 @@ static void append_address(struct buffer *out, const char *name, struct str addr
 		bounce_header_utf8(out, name, "utf-8; ", address, true);
 		return;
 	}
-	append_escaped(&escaped, address, true);
+	append_escaped_utf8(&escaped, address, true);
 	bounce_header_prefixed(out, name, "utf-8; ", buffer_view(&escaped));
 	buffer_clear(&escaped);
 }
@@ -135,7 +137,7 @@ static void append_original(struct buffer *out, struct str original)
 {
 	struct buffer escaped = {0};
 
-	append_escaped(&escaped, original, false);
+	append_escaped_utf8(&escaped, original, false);
 	if (str_starts_with(original, STR("utf-8;")))
 		bounce_header(out, "Original-Recipient", buffer_view(&escaped));
 	else
@@ -144,7 +146,7 @@ static void append_original(struct buffer *out, struct str original)
 }
 
 /* A status whose class does not match the action is not shown. */
-static struct str status_of(const struct bounce_outcome *outcome)
+static struct str status_shown_for_outcome(const struct bounce_outcome *outcome)
 {
 	static const struct str general[] = {
 		[BOUNCE_FAILED] = STR("5.0.0"),
@@ -159,23 +161,23 @@ static struct str status_of(const struct bounce_outcome *outcome)
 		       : status;
 }
 
-static void append_outcome(struct buffer *out, const struct bounce_report *report, bool is_utf8,
-			   const struct bounce_outcome *outcome)
+static void append_outcome_fields(struct buffer *out, const struct bounce_report *report,
+				  bool is_utf8, const struct bounce_outcome *outcome)
 {
 	bool is_problem = outcome->action == BOUNCE_FAILED || outcome->action == BOUNCE_DELAYED;
 
 	buffer_append_string(out, "\r\n");
 	if (outcome->original.length > 0)
 		append_original(out, outcome->original);
-	append_address(out, "Final-Recipient", outcome->address, is_utf8);
+	append_recipient_field(out, "Final-Recipient", outcome->address, is_utf8);
 	bounce_header(out, "Action", str_from(action_name(outcome->action)));
-	bounce_header(out, "Status", status_of(outcome));
+	bounce_header(out, "Status", status_shown_for_outcome(outcome));
 	if (is_problem || (report->deadline.is_traced && outcome->action == BOUNCE_RELAYED))
 		append_diagnostic(out, mail_last_attempt(outcome->status, outcome->text));
 	if (outcome->changed_us != 0)
-		append_date(out, "Last-Attempt-Date", outcome->changed_us);
+		append_date_field(out, "Last-Attempt-Date", outcome->changed_us);
 	if (outcome->action == BOUNCE_DELAYED)
-		append_date(out, "Will-Retry-Until", report->retry_until_us);
+		append_date_field(out, "Will-Retry-Until", report->retry_until_us);
 }
 
 /* RFC 4865: the time, also where the sender has given an interval. */
@@ -194,10 +196,10 @@ void bounce_status_write(const struct bounce_report *report, bool is_utf8, struc
 	if (report->envid.length > 0)
 		bounce_header_xtext(out, "Original-Envelope-Id", report->envid);
 	bounce_header_prefixed(out, "Reporting-MTA", "dns; ", report->hostname);
-	append_date(out, "Arrival-Date", report->id.born_us);
+	append_date_field(out, "Arrival-Date", report->id.born_us);
 	append_release(out, report->release_us);
 	if (report->deadline.mode != MAIL_DEADLINE_NONE) /* RFC 2852 */
-		append_date(out, "Deliver-By-Date", report->deadline.at_us);
+		append_date_field(out, "Deliver-By-Date", report->deadline.at_us);
 	for (size_t i = 0; i < report->outcome_count; i++)
-		append_outcome(out, report, is_utf8, &report->outcomes[i]);
+		append_outcome_fields(out, report, is_utf8, &report->outcomes[i]);
 }

@@ -14,8 +14,9 @@ static bool has_action(const struct bounce_report *report, enum bounce_action ac
 }
 
 /* One line of the introduction for each recipient with ACTION. */
-static void append_list(const struct bounce_report *report, enum bounce_action action,
-			const char *title, struct buffer *out)
+static void append_recipients_with_action(const struct bounce_report *report,
+					  enum bounce_action action, const char *title,
+					  struct buffer *out)
 {
 	if (!has_action(report, action))
 		return;
@@ -104,9 +105,11 @@ static void append_introduction(const struct bounce_report *report, struct buffe
 	buffer_append_format(out, "%sThis is the mail system at ", has_failure ? "Hi. " : "");
 	mail_text_append(out, report->hostname, MAIL_TEXT_ASCII);
 	buffer_append_string(out, ".\r\n");
-	append_list(report, BOUNCE_DELIVERED, "Your message was delivered to:\r\n", out);
-	append_list(report, BOUNCE_RELAYED, relayed_title(report), out);
-	append_list(report, BOUNCE_DELAYED, "Your message could not be delivered yet to:\r\n", out);
+	append_recipients_with_action(report, BOUNCE_DELIVERED,
+				      "Your message was delivered to:\r\n", out);
+	append_recipients_with_action(report, BOUNCE_RELAYED, relayed_title(report), out);
+	append_recipients_with_action(report, BOUNCE_DELAYED,
+				      "Your message could not be delivered yet to:\r\n", out);
 	append_deadline(report, out);
 	if (has_action(report, BOUNCE_DELAYED)) {
 		char until[TIMESTAMP_HEADER_SIZE];
@@ -122,7 +125,8 @@ static void append_introduction(const struct bounce_report *report, struct buffe
 }
 
 /* QSBMF: "<address>:", then any non-blank lines; its codes are "(#5.1.1)". */
-static void append_failure(const struct bounce_outcome *failure, bool is_qsbmf, struct buffer *out)
+static void append_failure_paragraph(const struct bounce_outcome *failure, bool is_qsbmf,
+				     struct buffer *out)
 {
 	buffer_append_byte(out, '<');
 	mail_text_append(out, failure->address, MAIL_TEXT_8BIT);
@@ -152,6 +156,7 @@ void bounce_text_write(const struct bounce_report *report, const struct bounce_c
 	append_introduction(report, out);
 	for (size_t i = 0; i < report->outcome_count; i++)
 		if (report->outcomes[i].action == BOUNCE_FAILED)
-			append_failure(&report->outcomes[i], bounce_is_qsbmf(report), out);
+			append_failure_paragraph(&report->outcomes[i], bounce_is_qsbmf(report),
+						 out);
 	append_break(copy, out);
 }

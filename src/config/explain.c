@@ -19,8 +19,8 @@ struct changes {
 
 /* Appends TEXT as config_print() does; of a secret, which TEXT may have been made from already,
  * that there is one. */
-static void append_value(const struct changes *changes, const struct config_setting *row,
-			 struct str text, struct buffer *out)
+static void append_setting_value(const struct changes *changes, const struct config_setting *row,
+				 struct str text, struct buffer *out)
 {
 	void *place = memory_alloc_zero(1, row->type->size);
 	struct config_complaint complaint = row->type->parse(row, changes->config, text, place);
@@ -39,7 +39,7 @@ static void append_use(const struct changes *changes, const struct config_settin
 		buffer_append_string(out, use->count > 0 ? "{ " : "{");
 	for (const struct config_tree_value *value = use->first; value != NULL;
 	     value = value->next) {
-		append_value(changes, row, value->text, out);
+		append_setting_value(changes, row, value->text, out);
 		if (value->next != NULL)
 			buffer_append_string(out, ", ");
 	}
@@ -54,12 +54,12 @@ static void append_initial(const struct changes *changes, const struct config_se
 	struct str value;
 
 	if (!row->type->is_list) {
-		append_value(changes, row, rest, out);
+		append_setting_value(changes, row, rest, out);
 		return;
 	}
 	buffer_append_string(out, rest.length > 0 ? "{ " : "{");
 	while (config_initial_next(&rest, &value)) {
-		append_value(changes, row, value, out);
+		append_setting_value(changes, row, value, out);
 		buffer_append_string(out, rest.length > 0 ? ", " : "");
 	}
 	buffer_append_string(out, " }");
@@ -77,7 +77,7 @@ static bool is_default(const struct changes *changes, const struct config_settin
 }
 
 /* Ends a line. */
-static void append_place(const struct changes *changes, unsigned line, struct buffer *out)
+static void append_setting_place(const struct changes *changes, unsigned line, struct buffer *out)
 {
 	struct config_place place = config_lines_find(changes->lines, line);
 
@@ -104,7 +104,7 @@ static void append_settings(const struct changes *changes,
 			continue;
 		buffer_append_format(out, "%s%s = ", indent, row->name);
 		buffer_append_str(out, buffer_view(&value));
-		append_place(changes, use->line, out);
+		append_setting_place(changes, use->line, out);
 	}
 }
 
@@ -124,7 +124,7 @@ static void append_section(const struct changes *changes, const struct config_tr
 		quote_append(out, str_from(section->title));
 	}
 	buffer_append_string(out, " {");
-	append_place(changes, section->line, out);
+	append_setting_place(changes, section->line, out);
 	buffer_append_str(out, buffer_view(&settings));
 	buffer_append_string(out, "}\n");
 }
@@ -164,8 +164,8 @@ static void append_unknown(const char *name, const struct config_tree_section *s
 }
 
 /* TREE is parsed from config_print()'s output, which has every setting with a value. */
-static void take_value(const struct config *config, const struct config_tree_found *found,
-		       struct config_explanation *out)
+static void take_explained_value(const struct config *config, const struct config_tree_found *found,
+				 struct config_explanation *out)
 {
 	const struct changes changes = {.config = config};
 	const struct config_tree_use *use = config_tree_use(found->section, found->row->name);
@@ -189,7 +189,7 @@ bool config_explain(const struct config *config, struct str text, const char *na
 	config_tree_read(&tree, buffer_view(&printed));
 	is_found = config_tree_find(&tree, name, &found);
 	if (is_found) {
-		take_value(config, &found, out);
+		take_explained_value(config, &found, out);
 		config_setting_allowed(found.row, &out->allowed);
 		out->initial =
 			found.row->computed != NULL ? found.row->computed : found.row->initial;

@@ -8,7 +8,7 @@ static void report_file(struct config_problems *problems, const char *message, c
 	config_problem_add(problems, 0, NULL, STR(""), message, allowed);
 }
 
-static unsigned line_of(struct str text, size_t position)
+static unsigned line_of_position(struct str text, size_t position)
 {
 	unsigned line = 1;
 
@@ -24,12 +24,13 @@ static bool text_is_readable(struct str text, struct config_problems *problems)
 	if (text.length > CONFIG_TEXT_MAX)
 		report_file(problems, "the file is too large", "at most 4 MiB");
 	else if (zero >= 0)
-		config_problem_add(problems, line_of(text, (size_t)zero), NULL, STR(""),
+		config_problem_add(problems, line_of_position(text, (size_t)zero), NULL, STR(""),
 				   "a NUL byte in the file", NULL);
 	return problems->count == 0;
 }
 
-static void parse_text(struct config *config, struct str text, struct config_problems *problems)
+static void parse_configuration(struct config *config, struct str text,
+				struct config_problems *problems)
 {
 	struct config_tree tree;
 
@@ -53,7 +54,7 @@ int config_parse(const char *file, struct str text, struct config **config_out,
 	config->arena = arena;
 	config->file = arena_copy(arena, str_from(file));
 	config_list_included(problems->lines, config);
-	parse_text(config, text, problems);
+	parse_configuration(config, text, problems);
 	if (problems->count > 0)
 		config_problems_sort(problems);
 	problems->lines = NULL;

@@ -214,7 +214,7 @@ struct str config_mailbox_base(const struct config_service *service)
 }
 
 /* Like strcmp(), for NAME in any case and OTHER in lower case. */
-static int compare(struct str name, const char *other)
+static int compare_name_nocase(struct str name, const char *other)
 {
 	for (size_t i = 0; i < name.length; i++) {
 		unsigned char c = (unsigned char)name.data[i];
@@ -235,7 +235,7 @@ const struct config_domain *config_domain_find(const struct config *config, stru
 
 	while (first < end) {
 		size_t middle = first + (end - first) / 2;
-		int result = compare(name, config->domain_index[middle]->name);
+		int result = compare_name_nocase(name, config->domain_index[middle]->name);
 
 		if (result == 0)
 			return config->domain_index[middle];
@@ -256,7 +256,7 @@ bool config_domain_has(const struct config_domain *domain, struct str local)
 		return true;
 	while (first < end) {
 		size_t middle = first + (end - first) / 2;
-		int result = compare(local, domain->addresses[middle]);
+		int result = compare_name_nocase(local, domain->addresses[middle]);
 
 		if (result == 0)
 			return true;
@@ -277,7 +277,7 @@ static bool is_in_any(const struct in6_addr *address, const struct config_networ
 	return false;
 }
 
-static bool reaches(const struct config_reach *reach, const struct mail_server *server)
+static bool is_server_in_reach(const struct config_reach *reach, const struct mail_server *server)
 {
 	size_t length = reach->name != NULL ? strlen(reach->name) : 0;
 	struct str end = server->host;
@@ -305,7 +305,7 @@ const char *config_service_server_problem(const struct config_service *service, 
 	if (!mail_server_is_in_form(text) || mail_server_parse(text, &server) < 0)
 		return "cannot deliver to what is not HOST:PORT";
 	for (size_t i = 0; i < service->server_count; i++)
-		if (reaches(&service->servers[i], &server))
+		if (is_server_in_reach(&service->servers[i], &server))
 			return NULL;
 	return "may not deliver there (setting servers)";
 }

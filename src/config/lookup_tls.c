@@ -52,7 +52,8 @@ const char *config_authority_at(const struct config *config, size_t index)
 					    : config->directory.authority;
 }
 
-static const struct config_tls_policy *find_policy(const struct config *config, struct str name)
+static const struct config_tls_policy *find_policy_of_destination(const struct config *config,
+								  struct str name)
 {
 	for (size_t i = 0; i < config->tls_policy_count; i++)
 		if (str_equal_nocase(name, str_from(config->tls_policies[i].destination)))
@@ -63,13 +64,13 @@ static const struct config_tls_policy *find_policy(const struct config *config, 
 const struct config_tls_policy *config_tls_policy_find(const struct config *config,
 						       struct str destination)
 {
-	const struct config_tls_policy *found = find_policy(config, destination);
+	const struct config_tls_policy *found = find_policy_of_destination(config, destination);
 	ptrdiff_t dot;
 
 	if (destination.length > 0 && destination.data[0] == '[')
 		return found;
 	while (found == NULL && (dot = str_find(destination, '.')) >= 0) {
-		found = find_policy(config, str_skip(destination, (size_t)dot));
+		found = find_policy_of_destination(config, str_skip(destination, (size_t)dot));
 		destination = str_skip(destination, (size_t)dot + 1);
 	}
 	return found;

@@ -80,8 +80,8 @@ static void print_settings(const struct printing *printing, enum config_section 
 	}
 }
 
-static void print_section(const struct printing *printing, enum config_section section,
-			  const char *title, const void *base)
+static void print_configured_section(const struct printing *printing, enum config_section section,
+				     const char *title, const void *base)
 {
 	struct buffer *out = printing->out;
 
@@ -100,48 +100,50 @@ static void print_config(const struct printing *printing, const struct config *c
 {
 	print_settings(printing, CONFIG_SECTION_ROOT, config);
 	for (size_t i = 0; i < config->listen_count; i++)
-		print_section(printing, CONFIG_SECTION_LISTEN,
-			      config_protocol_name(config->listens[i].protocol),
-			      &config->listens[i]);
+		print_configured_section(printing, CONFIG_SECTION_LISTEN,
+					 config_protocol_name(config->listens[i].protocol),
+					 &config->listens[i]);
 	for (size_t i = 0; i < config->service_count; i++)
-		print_section(printing, CONFIG_SECTION_SERVICE, config->services[i].name,
-			      &config->services[i]);
+		print_configured_section(printing, CONFIG_SECTION_SERVICE, config->services[i].name,
+					 &config->services[i]);
 	for (size_t i = 0; i < config->domain_count; i++)
-		print_section(printing, CONFIG_SECTION_DOMAIN, config->domains[i].name,
-			      &config->domains[i]);
+		print_configured_section(printing, CONFIG_SECTION_DOMAIN, config->domains[i].name,
+					 &config->domains[i]);
 	for (size_t i = 0; i < config->transport_count; i++)
-		print_section(printing, CONFIG_SECTION_TRANSPORT, config->transports[i].name,
-			      &config->transports[i]);
+		print_configured_section(printing, CONFIG_SECTION_TRANSPORT,
+					 config->transports[i].name, &config->transports[i]);
 	for (size_t i = 0; i < CONFIG_PROCESSES; i++)
-		print_section(printing, CONFIG_SECTION_PROCESS, config->processes[i].name,
-			      &config->processes[i]);
+		print_configured_section(printing, CONFIG_SECTION_PROCESS,
+					 config->processes[i].name, &config->processes[i]);
 	for (size_t i = 0; i < config->certificate_count; i++)
-		print_section(printing, CONFIG_SECTION_CERTIFICATE, config->certificates[i].name,
-			      &config->certificates[i]);
+		print_configured_section(printing, CONFIG_SECTION_CERTIFICATE,
+					 config->certificates[i].name, &config->certificates[i]);
 	for (size_t i = 0; i < config->tls_policy_count; i++)
-		print_section(printing, CONFIG_SECTION_TLS, config->tls_policies[i].destination,
-			      &config->tls_policies[i]);
+		print_configured_section(printing, CONFIG_SECTION_TLS,
+					 config->tls_policies[i].destination,
+					 &config->tls_policies[i]);
 	for (size_t i = 0; i < config->class_count; i++)
-		print_section(printing, CONFIG_SECTION_CLASS, config->classes[i].mask,
-			      &config->classes[i]);
+		print_configured_section(printing, CONFIG_SECTION_CLASS, config->classes[i].mask,
+					 &config->classes[i]);
 	for (size_t i = 0; i < config->source_count; i++)
-		print_section(printing, CONFIG_SECTION_SOURCE, config->sources[i].name,
-			      &config->sources[i]);
+		print_configured_section(printing, CONFIG_SECTION_SOURCE, config->sources[i].name,
+					 &config->sources[i]);
 	for (size_t i = 0; i < config->destination_count; i++)
-		print_section(printing, CONFIG_SECTION_DESTINATION, config->destinations[i].mask,
-			      &config->destinations[i]);
+		print_configured_section(printing, CONFIG_SECTION_DESTINATION,
+					 config->destinations[i].mask, &config->destinations[i]);
 	for (size_t i = 0; i < config->rate_count; i++)
-		print_section(printing, CONFIG_SECTION_RATE, config->rates[i].name,
-			      &config->rates[i]);
+		print_configured_section(printing, CONFIG_SECTION_RATE, config->rates[i].name,
+					 &config->rates[i]);
 	for (size_t i = 0; i < config->rule_count; i++)
-		print_section(printing, CONFIG_SECTION_RULE, config->rules[i].name,
-			      &config->rules[i]);
+		print_configured_section(printing, CONFIG_SECTION_RULE, config->rules[i].name,
+					 &config->rules[i]);
 	if (config->directory.backend != CONFIG_BACKEND_NONE)
-		print_section(printing, CONFIG_SECTION_DIRECTORY, NULL, &config->directory);
+		print_configured_section(printing, CONFIG_SECTION_DIRECTORY, NULL,
+					 &config->directory);
 	if (config_has_auth(config))
-		print_section(printing, CONFIG_SECTION_AUTH, NULL, &config->auth);
+		print_configured_section(printing, CONFIG_SECTION_AUTH, NULL, &config->auth);
 	if (config->record.backend != CONFIG_RECORD_NONE)
-		print_section(printing, CONFIG_SECTION_RECORD, NULL, &config->record);
+		print_configured_section(printing, CONFIG_SECTION_RECORD, NULL, &config->record);
 }
 
 void config_print(const struct config *config, struct buffer *out)

@@ -106,7 +106,7 @@ struct place {
 	size_t order;
 };
 
-static int compare_places(const void *a, const void *b)
+static int compare_problem_lines(const void *a, const void *b)
 {
 	const struct place *one = a;
 	const struct place *other = b;
@@ -127,7 +127,7 @@ void config_problems_sort(struct config_problems *problems)
 		places[count].order = count;
 		count++;
 	}
-	qsort(places, count, sizeof *places, compare_places);
+	qsort(places, count, sizeof *places, compare_problem_lines);
 	for (size_t i = 0; i < count; i++) {
 		*next = places[i].problem;
 		next = &places[i].problem->next;

@@ -25,13 +25,13 @@ struct apart {
 	const char *fault; /* NULL: none */
 };
 
-static void give_up(struct apart *apart, const char *fault)
+static void give_up_conversation(struct apart *apart, const char *fault)
 {
 	apart->fault = fault;
 	os_loop_stop(apart->loop);
 }
 
-static void close_input(struct apart *apart)
+static void close_decoder_input(struct apart *apart)
 {
 	os_watch_free(apart->input);
 	apart->input = NULL;
@@ -47,7 +47,7 @@ static void on_input(void *context, unsigned events)
 
 	(void)events;
 	if (ipc_content_read(apart->content, apart->written, apart->block, BLOCK_SIZE, &part) < 0) {
-		give_up(apart, "the message cannot be read");
+		give_up_conversation(apart, "the message cannot be read");
 		return;
 	}
 	count = part.length > 0 ? os_stream_write(apart->program.input, part.data, part.length)
@@ -55,7 +55,7 @@ static void on_input(void *context, unsigned events)
 	if (count > 0)
 		apart->written += (uint64_t)count;
 	else if (count != -EAGAIN)
-		close_input(apart);
+		close_decoder_input(apart);
 }
 
 static void on_output(void *context, unsigned events)
@@ -69,20 +69,20 @@ static void on_output(void *context, unsigned events)
 	if (count > 0)
 		buffer_append(&apart->answer, apart->block, (size_t)count);
 	if (apart->answer.length > DECODE_WIRE_MAX)
-		give_up(apart, "the decoder's answer is too long");
+		give_up_conversation(apart, "the decoder's answer is too long");
 	else if (count <= 0)
 		os_loop_stop(apart->loop);
 }
 
-static void on_timer(void *context)
+static void on_conversation_timeout(void *context)
 {
-	give_up(context, "it was not decoded in time");
+	give_up_conversation(context, "it was not decoded in time");
 }
 
-static void converse(struct apart *apart)
+static void converse_with_decoder(struct apart *apart)
 {
 	apart->block = memory_alloc(BLOCK_SIZE);
-	apart->timer = os_timer_new(apart->loop, on_timer, apart);
+	apart->timer = os_timer_new(apart->loop, on_conversation_timeout, apart);
 	os_timer_start(apart->timer, DECODE_APART_SECONDS * SECOND_US);
 	apart->input =
 		os_watch_new(apart->loop, apart->program.input, OS_WATCH_WRITE, on_input, apart);
@@ -96,7 +96,7 @@ static void converse(struct apart *apart)
 }
 
 /* Its answer counts, and not how it ends: one that a message has taken over might never do so. */
-static void end(struct apart *apart)
+static void end_decoder_program(struct apart *apart)
 {
 	int status;
 
@@ -123,9 +123,9 @@ void decode_apart(const char *program, const struct ipc_content *content, struct
 		return;
 	}
 	apart.loop = os_loop_new();
-	converse(&apart);
+	converse_with_decoder(&apart);
 	os_loop_free(apart.loop);
-	end(&apart);
+	end_decoder_program(&apart);
 	if (apart.fault != NULL)
 		message_out->problem = str_from(apart.fault);
 	else if (!decode_wire_read(buffer_view(&apart.answer), arena, message_out))

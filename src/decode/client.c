@@ -60,7 +60,7 @@ static void leave_late_ones(struct decode_client *client)
 /* --- patience --- */
 
 /* The first one of LIST for which somebody has waited too long. */
-static struct decode_question *find_late(struct decode_question *list, bool is_stuck)
+static struct decode_question *find_late_question(struct decode_question *list, bool is_stuck)
 {
 	struct decode_question *question;
 
@@ -72,14 +72,15 @@ static struct decode_question *find_late(struct decode_question *list, bool is_s
 }
 
 /* A callback may ask and cancel others: looks again after each. */
-static void give_up(struct decode_client *client, bool is_stuck)
+static void give_up_late_questions(struct decode_client *client, bool is_stuck)
 {
 	const struct decode_message message = {.subject = STR(""),
 					       .problem = STR("no decoder was free in time")};
 	struct decode_question *question;
 
 	for (size_t i = 0; i < COUNT_OF(client->links); i++) {
-		while ((question = find_late(client->links[i].questions, is_stuck)) != NULL) {
+		while ((question = find_late_question(client->links[i].questions, is_stuck)) !=
+		       NULL) {
 			decode_done *done = question->done;
 			void *context = question->context;
 
@@ -87,7 +88,7 @@ static void give_up(struct decode_client *client, bool is_stuck)
 			done(context, &message);
 		}
 	}
-	while ((question = find_late(client->waiting, is_stuck)) != NULL)
+	while ((question = find_late_question(client->waiting, is_stuck)) != NULL)
 		decode_question_answer(question, &message);
 }
 
@@ -117,7 +118,7 @@ static bool is_idle(const struct decode_client *client)
 	return is_idle;
 }
 
-static void on_tick(void *context)
+static void on_decode_client_tick(void *context)
 {
 	struct decode_client *client = context;
 
@@ -127,7 +128,7 @@ static void on_tick(void *context)
 		count_tick(client->links[i].questions);
 	for (size_t i = 0; i < COUNT_OF(client->links); i++)
 		decode_link_tick(&client->links[i]);
-	give_up(client, client->ticks > STUCK_TICKS);
+	give_up_late_questions(client, client->ticks > STUCK_TICKS);
 	leave_late_ones(client);
 	ask_more(client);
 	if (!is_idle(client))
@@ -145,7 +146,7 @@ struct decode_client *decode_client_new(struct os_loop *loop, const char *run, s
 	buffer_append_str(&client->token, token);
 	client->replace = replace;
 	client->changed = ask_more;
-	client->timer = os_timer_new(loop, on_tick, client);
+	client->timer = os_timer_new(loop, on_decode_client_tick, client);
 	for (size_t i = 0; i < COUNT_OF(client->links); i++)
 		decode_link_init(&client->links[i], loop, client, run, names[i]);
 	return client;

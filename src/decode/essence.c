@@ -27,7 +27,7 @@ enum line {
 };
 
 /* What line begins with START. */
-static enum line line_of(const struct decode_essence *essence, struct str start)
+static enum line kind_of_line(const struct decode_essence *essence, struct str start)
 {
 	size_t name = 0;
 	size_t colon;
@@ -74,7 +74,7 @@ static void pass_header(struct decode_essence *essence, struct str text)
 	essence->handler->wrote(essence->context, text);
 }
 
-static void end_field(struct decode_essence *essence)
+static void end_essence_field(struct decode_essence *essence)
 {
 	struct header_field field;
 	struct buffer *kept = &essence->kept;
@@ -93,13 +93,13 @@ static void end_field(struct decode_essence *essence)
 	essence->has_field = false;
 }
 
-static void begin_field(struct decode_essence *essence, struct str start)
+static void begin_essence_field(struct decode_essence *essence, struct str start)
 {
 	struct header_field parsed;
 	const struct field *field;
 	unsigned kind;
 
-	end_field(essence);
+	end_essence_field(essence);
 	essence->has_field = true;
 	if (!header_field_parse(start, &parsed))
 		return;
@@ -118,14 +118,14 @@ static void begin_field(struct decode_essence *essence, struct str start)
 }
 
 /* The line that begins with START is of the kind LINE; IS_WHOLE: START ends with its LF. */
-static void begin_line(struct decode_essence *essence, enum line line, bool is_whole)
+static void begin_essence_line(struct decode_essence *essence, enum line line, bool is_whole)
 {
 	struct str start = buffer_view(&essence->start);
 
 	if (line == LINE_FIELD)
-		begin_field(essence, start);
+		begin_essence_field(essence, start);
 	else if (line != LINE_CONTINUES)
-		end_field(essence);
+		end_essence_field(essence);
 	if (line == LINE_MBOX) {
 		essence->place = is_whole ? DECODE_ESSENCE_UNDECIDED : DECODE_ESSENCE_SKIPPED;
 		essence->has_line = true;
@@ -140,7 +140,7 @@ static void begin_line(struct decode_essence *essence, enum line line, bool is_w
 }
 
 /* Whether it may belong to a field's name, or stand between that and its colon. */
-static bool is_of_name(char byte)
+static bool is_field_name_byte(char byte)
 {
 	return (byte > ' ' && byte < 0x7f && byte != ':') || byte == ' ' || byte == '\t';
 }
@@ -152,18 +152,18 @@ static size_t take_start(struct decode_essence *essence, struct str text)
 	enum line line;
 
 	if (text.data[0] != ' ' && text.data[0] != '\t') {
-		while (taken < text.length && is_of_name(text.data[taken - 1]))
+		while (taken < text.length && is_field_name_byte(text.data[taken - 1]))
 			taken++;
 	}
 	buffer_append(&essence->start, text.data, taken);
-	line = line_of(essence, buffer_view(&essence->start));
+	line = kind_of_line(essence, buffer_view(&essence->start));
 	if (line != LINE_UNDECIDED)
-		begin_line(essence, line, text.data[taken - 1] == '\n');
+		begin_essence_line(essence, line, text.data[taken - 1] == '\n');
 	return taken;
 }
 
 /* Takes what TEXT has of the header's line. */
-static size_t take_line(struct decode_essence *essence, struct str text)
+static size_t take_essence_line(struct decode_essence *essence, struct str text)
 {
 	ptrdiff_t end = str_find(text, '\n');
 	size_t length = end < 0 ? text.length : (size_t)end + 1;
@@ -188,7 +188,7 @@ static void take_normal(struct decode_essence *essence, struct str text)
 		else if (essence->place == DECODE_ESSENCE_UNDECIDED)
 			taken = take_start(essence, text);
 		else
-			taken = take_line(essence, text);
+			taken = take_essence_line(essence, text);
 		essence->is_open = text.data[taken - 1] != '\n';
 		text = str_skip(text, taken);
 	}
@@ -233,7 +233,7 @@ void decode_essence_end(struct decode_essence *essence)
 		essence->returns = 0;
 		take_normal(essence, STR("\n"));
 	}
-	end_field(essence);
+	end_essence_field(essence);
 	buffer_clear(&essence->kept);
 	buffer_clear(&essence->start);
 }

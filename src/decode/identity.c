@@ -21,23 +21,24 @@ struct identifier {
 	size_t field_count;
 };
 
-static bool is_space(char c)
+static bool is_folding_space(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
 /* Without white space, also that of folds, at both ends. */
-static struct str trim(struct str s)
+static struct str trim_folding_space(struct str s)
 {
-	while (s.length > 0 && is_space(s.data[0]))
+	while (s.length > 0 && is_folding_space(s.data[0]))
 		s = str_skip(s, 1);
-	while (s.length > 0 && is_space(s.data[s.length - 1]))
+	while (s.length > 0 && is_folding_space(s.data[s.length - 1]))
 		s.length--;
 	return s;
 }
 
 /* "<sha256-HEX@invalid>": nobody else's Message-ID may look so. */
-static struct str derived(const unsigned char digest[DECODE_DIGEST_SIZE], struct arena *arena)
+static struct str derived_message_id(const unsigned char digest[DECODE_DIGEST_SIZE],
+				     struct arena *arena)
 {
 	struct buffer out CLEANUP(buffer_clear) = {0};
 
@@ -65,14 +66,14 @@ static void note_id(struct identifier *identifier, struct str body)
 {
 	struct decode_identity *identity = &identifier->identity;
 	unsigned char digest[DECODE_DIGEST_SIZE];
-	struct str id = trim(body);
+	struct str id = trim_folding_space(body);
 
 	if (is_valid_id(id)) {
 		identity->id = arena_copy_str(identifier->arena, id);
 	} else if (id.length > 0) {
 		if (EVP_Digest(id.data, id.length, digest, NULL, EVP_sha256(), NULL) != 1)
 			panic("no memory for a digest");
-		identity->id = derived(digest, identifier->arena);
+		identity->id = derived_message_id(digest, identifier->arena);
 		identity->is_derived = true;
 	}
 }
@@ -82,7 +83,7 @@ struct first_address {
 	struct str address;
 };
 
-static int take_address(void *context, struct str address)
+static int take_first_address(void *context, struct str address)
 {
 	struct first_address *first = context;
 
@@ -91,34 +92,34 @@ static int take_address(void *context, struct str address)
 }
 
 /* The first one in LIST; "" if it is not valid. */
-static struct str first_address(struct str list, struct arena *arena)
+static struct str first_address_of_list(struct str list, struct arena *arena)
 {
 	struct first_address first = {.arena = arena, .address = STR("")};
 
-	if (header_addresses_parse(list, STR(""), MAIL_ADDRESS_UTF8, NULL, take_address, &first) <
-	    0)
+	if (header_addresses_parse(list, STR(""), MAIL_ADDRESS_UTF8, NULL, take_first_address,
+				   &first) < 0)
 		return STR("");
 	return first.address;
 }
 
 static void note_from(struct identifier *identifier, struct str body)
 {
-	identifier->identity.from = first_address(body, identifier->arena);
+	identifier->identity.from = first_address_of_list(body, identifier->arena);
 }
 
 static void note_delivered_to(struct identifier *identifier, struct str body)
 {
-	identifier->identity.delivered_to = first_address(body, identifier->arena);
+	identifier->identity.delivered_to = first_address_of_list(body, identifier->arena);
 }
 
 /* The first word of BODY, before a comment or a parameter. */
-static struct str first_word(struct str body)
+static struct str first_word_of_field(struct str body)
 {
-	struct str word = trim(body);
+	struct str word = trim_folding_space(body);
 	size_t length = 0;
 
-	while (length < word.length && !is_space(word.data[length]) && word.data[length] != ';' &&
-	       word.data[length] != '(')
+	while (length < word.length && !is_folding_space(word.data[length]) &&
+	       word.data[length] != ';' && word.data[length] != '(')
 		length++;
 	word.length = length;
 	return word;
@@ -126,7 +127,7 @@ static struct str first_word(struct str body)
 
 static void note_auto_submitted(struct identifier *identifier, struct str body)
 {
-	struct str word = first_word(body);
+	struct str word = first_word_of_field(body);
 
 	if (word.length > 0 && !str_equal_nocase(word, STR("no")))
 		identifier->identity.is_automatic = true;
@@ -140,7 +141,7 @@ static void note_list_id(struct identifier *identifier, struct str body)
 
 static void note_precedence(struct identifier *identifier, struct str body)
 {
-	struct str word = first_word(body);
+	struct str word = first_word_of_field(body);
 
 	if (str_equal_nocase(word, STR("bulk")) || str_equal_nocase(word, STR("list")) ||
 	    str_equal_nocase(word, STR("junk")))
@@ -171,7 +172,7 @@ static struct decode_field *missing_field(const struct identifier *identifier, s
 
 /* What the identity is made of is handed up in any case: nothing that is asked for beside it may
  * change which message it is. */
-static bool wants(void *context, struct str name)
+static bool wants_identity_field(void *context, struct str name)
 {
 	for (size_t i = 0; i < COUNT_OF(notes); i++)
 		if (str_equal_nocase(name, notes[i].name))
@@ -179,9 +180,9 @@ static bool wants(void *context, struct str name)
 	return missing_field(context, name) != NULL;
 }
 
-static struct str unfold(struct str body, struct arena *arena)
+static struct str unfold_field_body(struct str body, struct arena *arena)
 {
-	struct str value = trim(body);
+	struct str value = trim_folding_space(body);
 	size_t room = value.length < DECODE_TEXT_MAX ? value.length : DECODE_TEXT_MAX;
 	char *copy = arena_alloc(arena, room + 1);
 	size_t length = 0;
@@ -198,13 +199,13 @@ static void on_field(void *context, const struct header_field *field)
 	struct decode_field *asked = missing_field(identifier, field->name);
 
 	if (asked != NULL)
-		asked->value = unfold(field->body, identifier->arena);
+		asked->value = unfold_field_body(field->body, identifier->arena);
 	for (size_t i = 0; i < COUNT_OF(notes); i++)
 		if (str_equal_nocase(field->name, notes[i].name))
 			notes[i].note(context, field->body);
 }
 
-static void update(EVP_MD_CTX *digest, const void *data, size_t length)
+static void update_digest(EVP_MD_CTX *digest, const void *data, size_t length)
 {
 	if (EVP_DigestUpdate(digest, data, length) != 1)
 		panic("no memory for a digest");
@@ -214,14 +215,14 @@ static void on_wrote(void *context, struct str text)
 {
 	struct identifier *identifier = context;
 
-	update(identifier->digest, text.data, text.length);
+	update_digest(identifier->digest, text.data, text.length);
 }
 
 static void on_received(void *context, struct str text)
 {
 	struct identifier *identifier = context;
 
-	update(identifier->passage, text.data, text.length);
+	update_digest(identifier->passage, text.data, text.length);
 }
 
 static EVP_MD_CTX *begin_digest(void)
@@ -241,7 +242,7 @@ static void end_digest(EVP_MD_CTX *digest, unsigned char out[DECODE_DIGEST_SIZE]
 }
 
 /* Feeds all of CONTENT to ESSENCE, and ends it. */
-static int read_content(const struct ipc_content *content, struct decode_essence *essence)
+static int read_essence_content(const struct ipc_content *content, struct decode_essence *essence)
 {
 	char *block = memory_alloc(BLOCK_SIZE);
 	uint64_t offset = 0;
@@ -268,19 +269,21 @@ static void derive_id(struct identifier *identifier)
 	struct decode_identity *identity = &identifier->identity;
 	unsigned char digest[DECODE_DIGEST_SIZE];
 
-	update(identifier->passage, identity->digest, sizeof identity->digest);
+	update_digest(identifier->passage, identity->digest, sizeof identity->digest);
 	end_digest(identifier->passage, digest);
 	if (identity->id.length > 0)
 		return;
-	identity->id = derived(digest, identifier->arena);
+	identity->id = derived_message_id(digest, identifier->arena);
 	identity->is_derived = true;
 }
 
 int decode_identify_fields(const struct ipc_content *content, struct arena *arena,
 			   struct decode_field *fields, size_t count, struct decode_identity *out)
 {
-	static const struct decode_essence_handler handler = {
-		.wrote = on_wrote, .received = on_received, .wants = wants, .field = on_field};
+	static const struct decode_essence_handler handler = {.wrote = on_wrote,
+							      .received = on_received,
+							      .wants = wants_identity_field,
+							      .field = on_field};
 	struct identifier identifier = {
 		.digest = begin_digest(),
 		.passage = begin_digest(),
@@ -290,7 +293,7 @@ int decode_identify_fields(const struct ipc_content *content, struct arena *aren
 		.field_count = count,
 	};
 	struct decode_essence essence = {.handler = &handler, .context = &identifier};
-	int error = read_content(content, &essence);
+	int error = read_essence_content(content, &essence);
 
 	end_digest(identifier.digest, identifier.identity.digest);
 	derive_id(&identifier);

@@ -87,7 +87,7 @@ void decode_link_ask(struct decode_link *link, struct decode_question *question)
 }
 
 /* Nothing is asked there any more: all of it waits again, before what waits, without blame. */
-static void take_back(struct decode_link *link)
+static void take_back_questions(struct decode_link *link)
 {
 	struct decode_client *client = link->client;
 	struct decode_question *question;
@@ -136,10 +136,10 @@ void decode_link_tick(struct decode_link *link)
 		return;
 	replace_process(link);
 	decode_question_problem(first, STR("it was not decoded in time"));
-	take_back(link);
+	take_back_questions(link);
 }
 
-static void on_answer(struct decode_link *link, const struct ipc_message *message)
+static void on_answer_of_decoder(struct decode_link *link, const struct ipc_message *message)
 {
 	struct arena *arena = arena_new();
 	struct decode_message decoded;
@@ -151,7 +151,7 @@ static void on_answer(struct decode_link *link, const struct ipc_message *messag
 		buffer_reset(&link->answer);
 		decode_question_answer(link->questions, &decoded);
 		if (link->is_ending)
-			take_back(link);
+			take_back_questions(link);
 	} else {
 		ipc_channel_refuse(channel_of(link), message->type);
 		replace_process(link);
@@ -160,7 +160,7 @@ static void on_answer(struct decode_link *link, const struct ipc_message *messag
 }
 
 /* An answer to another tag is to one that was given up. */
-static void on_message(void *context, struct ipc_message *message)
+static void on_decoder_message(void *context, struct ipc_message *message)
 {
 	struct decode_link *link = context;
 	bool is_part = message->type == DECODE_PART;
@@ -176,11 +176,11 @@ static void on_message(void *context, struct ipc_message *message)
 	buffer_append_str(&link->answer, message->body);
 	if (is_part)
 		return;
-	on_answer(link, message);
+	on_answer_of_decoder(link, message);
 	link->client->changed(link->client);
 }
 
-static void on_connected(void *context)
+static void on_decoder_connected(void *context)
 {
 	struct decode_link *link = context;
 	struct buffer body = {0};
@@ -195,7 +195,7 @@ static void on_connected(void *context)
 }
 
 /* The first one was being decoded. It waits behind all others, so that it costs them nothing. */
-static void blame(struct decode_question *question)
+static void blame_question(struct decode_question *question)
 {
 	struct decode_client *client = question->client;
 
@@ -209,21 +209,22 @@ static void blame(struct decode_question *question)
 	DL_APPEND2(client->waiting, question, previous, next);
 }
 
-static void on_lost(void *context)
+static void on_decoder_lost(void *context)
 {
 	struct decode_link *link = context;
 
 	buffer_reset(&link->answer);
 	if (link->questions != NULL)
-		blame(link->questions);
-	take_back(link);
+		blame_question(link->questions);
+	take_back_questions(link);
 	link->client->changed(link->client);
 }
 
 void decode_link_init(struct decode_link *link, struct os_loop *loop, struct decode_client *client,
 		      const char *run, const char *name)
 {
-	static const struct ipc_client_handler handler = {on_connected, on_message, on_lost};
+	static const struct ipc_client_handler handler = {on_decoder_connected, on_decoder_message,
+							  on_decoder_lost};
 	char path[108];
 	int length = snprintf(path, sizeof path, "%s/%s", run, name);
 

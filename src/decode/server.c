@@ -30,7 +30,7 @@ struct client {
 	struct buffer content;
 };
 
-static void *on_connected(void *context, struct ipc_channel *channel)
+static void *on_decode_client_connected(void *context, struct ipc_channel *channel)
 {
 	struct client *client = memory_alloc_zero(1, sizeof *client);
 
@@ -39,7 +39,7 @@ static void *on_connected(void *context, struct ipc_channel *channel)
 	return client;
 }
 
-static void on_lost(void *context)
+static void on_decode_client_lost(void *context)
 {
 	struct client *client = context;
 
@@ -48,7 +48,8 @@ static void on_lost(void *context)
 }
 
 /* LAST: the type of the last packet. */
-static void send_answer(struct ipc_channel *channel, uint32_t tag, struct str answer, uint16_t last)
+static void send_decoded_answer(struct ipc_channel *channel, uint32_t tag, struct str answer,
+				uint16_t last)
 {
 	while (answer.length > IPC_BODY_MAX) {
 		ipc_channel_send(channel, DECODE_PART, tag, str_slice(answer.data, IPC_BODY_MAX),
@@ -60,7 +61,7 @@ static void send_answer(struct ipc_channel *channel, uint32_t tag, struct str an
 
 /* In the thread of the watchdog: the other one uses the channel again only after the watchdog's
  * end. So who asked knows which message it was, and asks no second time. */
-static void on_late(void *context)
+static void on_decoding_late(void *context)
 {
 	const struct decode_message message = {.subject = STR(""),
 					       .problem = STR("it takes too long to decode")};
@@ -68,11 +69,11 @@ static void on_late(void *context)
 	struct buffer answer CLEANUP(buffer_clear) = {0};
 
 	decode_wire_append(&answer, &message);
-	send_answer(server->channel, server->tag, buffer_view(&answer), DECODE_LAST);
+	send_decoded_answer(server->channel, server->tag, buffer_view(&answer), DECODE_LAST);
 }
 
-static void decode(struct client *client, struct ipc_channel *channel,
-		   const struct ipc_content *content)
+static void decode_content(struct client *client, struct ipc_channel *channel,
+			   const struct ipc_content *content)
 {
 	struct decode_server *server = client->server;
 	struct buffer answer CLEANUP(buffer_clear) = {0};
@@ -85,11 +86,11 @@ static void decode(struct client *client, struct ipc_channel *channel,
 	decode_mime(content, server->arena, &message);
 	os_watchdog_end(server->watchdog);
 	decode_wire_append(&answer, &message);
-	send_answer(channel, client->tag, buffer_view(&answer), DECODE_END);
+	send_decoded_answer(channel, client->tag, buffer_view(&answer), DECODE_END);
 	arena_reset(server->arena);
 }
 
-static bool on_hello(struct client *client, const struct ipc_message *message)
+static bool on_decode_hello(struct client *client, const struct ipc_message *message)
 {
 	struct unpack unpack = {message->body, false};
 	struct str token = unpack_str(&unpack);
@@ -118,14 +119,14 @@ static bool on_ask(struct client *client, struct ipc_channel *channel,
 	else if (content.size > DECODE_BY_VALUE_MAX)
 		return false;
 	if (content.file >= 0 || content.size == 0)
-		decode(client, channel, &content);
+		decode_content(client, channel, &content);
 	else
 		client->is_asking = true;
 	return true;
 }
 
-static bool on_content(struct client *client, struct ipc_channel *channel,
-		       const struct ipc_message *message)
+static bool on_decode_content(struct client *client, struct ipc_channel *channel,
+			      const struct ipc_message *message)
 {
 	struct ipc_content content = {.file = -1, .size = client->size};
 
@@ -137,13 +138,13 @@ static bool on_content(struct client *client, struct ipc_channel *channel,
 		return true;
 	client->is_asking = false;
 	content.bytes = buffer_view(&client->content);
-	decode(client, channel, &content);
+	decode_content(client, channel, &content);
 	buffer_reset(&client->content);
 	return true;
 }
 
-static bool on_message(void *context, struct ipc_channel *channel,
-		       const struct ipc_message *message)
+static bool on_decode_request(void *context, struct ipc_channel *channel,
+			      const struct ipc_message *message)
 {
 	struct client *client = context;
 
@@ -153,11 +154,11 @@ static bool on_message(void *context, struct ipc_channel *channel,
 		return false;
 	switch (message->type) {
 	case DECODE_HELLO:
-		return on_hello(client, message);
+		return on_decode_hello(client, message);
 	case DECODE_ASK:
 		return on_ask(client, channel, message);
 	case DECODE_CONTENT:
-		return on_content(client, channel, message);
+		return on_decode_content(client, channel, message);
 	default:
 		return false;
 	}
@@ -169,12 +170,12 @@ int decode_server_new(struct os_loop *loop, int listening, const struct ipc_toke
 	static const struct ipc_server_kind kind = {.clients_max = CLIENTS_MAX,
 						    .backlog_max = DECODE_WIRE_MAX,
 						    .takes_descriptors = true,
-						    .connected = on_connected,
-						    .message = on_message,
-						    .lost = on_lost};
+						    .connected = on_decode_client_connected,
+						    .message = on_decode_request,
+						    .lost = on_decode_client_lost};
 	struct decode_server *server = memory_alloc_zero(1, sizeof *server);
-	int error =
-		os_watchdog_new(DECODE_SECONDS_MAX * SECOND_US, on_late, server, &server->watchdog);
+	int error = os_watchdog_new(DECODE_SECONDS_MAX * SECOND_US, on_decoding_late, server,
+				    &server->watchdog);
 
 	if (error < 0) {
 		free(server);

@@ -7,7 +7,7 @@
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 
 /* C0, DEL and C1; the separators of lines and paragraphs, which are line ends to some. */
-static bool is_control(uint32_t character)
+static bool is_control_character(uint32_t character)
 {
 	return character < ' ' || (character >= 0x7f && character < 0xa0) || character == 0x2028 ||
 	       character == 0x2029;
@@ -20,7 +20,8 @@ static struct str clean_character(struct str text, size_t *length_out)
 	*length_out = length > 0 ? length : 1;
 	if (length == 0)
 		return STR(REPLACEMENT);
-	return is_control(utf8_code_point(text)) ? STR(" ") : str_slice(text.data, length);
+	return is_control_character(utf8_code_point(text)) ? STR(" ")
+							   : str_slice(text.data, length);
 }
 
 /* A fold of a field may be left in it: white space is one space. */
@@ -39,7 +40,7 @@ static void append_clean(struct buffer *out, struct str text, size_t length_max)
 	}
 }
 
-static struct str clean(struct arena *arena, const char *text, size_t length_max)
+static struct str clean_decoded_text(struct arena *arena, const char *text, size_t length_max)
 {
 	struct buffer out CLEANUP(buffer_clear) = {0};
 
@@ -51,12 +52,12 @@ static struct str clean(struct arena *arena, const char *text, size_t length_max
 
 struct str decode_text_clean(struct arena *arena, const char *text)
 {
-	return clean(arena, text, DECODE_TEXT_MAX);
+	return clean_decoded_text(arena, text, DECODE_TEXT_MAX);
 }
 
 struct str decode_text_word(struct arena *arena, const char *text)
 {
-	struct str word = clean(arena, text, DECODE_WORD_MAX);
+	struct str word = clean_decoded_text(arena, text, DECODE_WORD_MAX);
 
 	str_lower((char *)(uintptr_t)word.data, word.length);
 	return word;
@@ -69,7 +70,7 @@ bool decode_text_is_clean(struct str text, size_t length_max)
 	while (text.length > 0) {
 		size_t length = utf8_length(text);
 
-		if (length == 0 || is_control(utf8_code_point(text)))
+		if (length == 0 || is_control_character(utf8_code_point(text)))
 			return false;
 		text = str_skip(text, length);
 	}

@@ -16,7 +16,7 @@ static void append_participant(struct buffer *out, const struct decode_participa
 	pack_str(out, participant->name);
 }
 
-static void append_part(struct buffer *out, const struct decode_part *part)
+static void append_part_to_wire(struct buffer *out, const struct decode_part *part)
 {
 	pack_str(out, part->number);
 	pack_str(out, part->type);
@@ -36,7 +36,7 @@ void decode_wire_append(struct buffer *out, const struct decode_message *message
 		append_participant(out, &message->participants[i]);
 	pack_u32(out, (uint32_t)message->part_count);
 	for (size_t i = 0; i < message->part_count; i++)
-		append_part(out, &message->parts[i]);
+		append_part_to_wire(out, &message->parts[i]);
 	pack_str(out, message->problem);
 }
 
@@ -47,7 +47,7 @@ struct reader {
 	struct arena *arena;
 };
 
-static struct str read_text(struct reader *reader, size_t length_max)
+static struct str read_text_from_wire(struct reader *reader, size_t length_max)
 {
 	struct str text = unpack_str(&reader->unpack);
 
@@ -82,15 +82,15 @@ static void read_participant(struct reader *reader, struct decode_participant *p
 	struct mail_address parsed;
 
 	participant->role = role < DECODE_ROLES ? (enum decode_role)role : DECODE_FROM;
-	participant->address = read_text(reader, MAIL_ADDRESS_MAX);
-	participant->name = read_text(reader, DECODE_TEXT_MAX);
+	participant->address = read_text_from_wire(reader, MAIL_ADDRESS_MAX);
+	participant->name = read_text_from_wire(reader, DECODE_TEXT_MAX);
 	if (role >= DECODE_ROLES ||
 	    mail_address_parse(participant->address, MAIL_ADDRESS_UTF8, &parsed) < 0 ||
 	    !is_lower(parsed.domain))
 		reader->unpack.failed = true;
 }
 
-static bool is_number(struct str number)
+static bool is_part_number(struct str number)
 {
 	for (size_t i = 0; i < number.length; i++)
 		if (memchr("0123456789.TEX", number.data[i], 14) == NULL)
@@ -98,20 +98,20 @@ static bool is_number(struct str number)
 	return number.length > 0;
 }
 
-static void read_part(struct reader *reader, struct decode_part *part)
+static void read_part_from_wire(struct reader *reader, struct decode_part *part)
 {
 	struct str digest;
 
-	part->number = read_text(reader, DECODE_WORD_MAX);
-	part->type = read_text(reader, DECODE_WORD_MAX);
-	part->charset = read_text(reader, DECODE_WORD_MAX);
-	part->disposition = read_text(reader, DECODE_WORD_MAX);
-	part->filename = read_text(reader, DECODE_TEXT_MAX);
+	part->number = read_text_from_wire(reader, DECODE_WORD_MAX);
+	part->type = read_text_from_wire(reader, DECODE_WORD_MAX);
+	part->charset = read_text_from_wire(reader, DECODE_WORD_MAX);
+	part->disposition = read_text_from_wire(reader, DECODE_WORD_MAX);
+	part->filename = read_text_from_wire(reader, DECODE_TEXT_MAX);
 	part->size = unpack_u64(&reader->unpack);
 	digest = unpack_str(&reader->unpack);
 	if (digest.length == sizeof part->digest)
 		memcpy(part->digest, digest.data, sizeof part->digest);
-	if (digest.length != sizeof part->digest || !is_number(part->number) ||
+	if (digest.length != sizeof part->digest || !is_part_number(part->number) ||
 	    !is_lower(part->type) || !is_lower(part->charset) || !is_lower(part->disposition) ||
 	    part->size > INT64_MAX)
 		reader->unpack.failed = true;
@@ -131,20 +131,20 @@ static void read_parts(struct reader *reader, struct decode_message *message)
 	message->part_count = read_count(reader, DECODE_PART_MAX);
 	message->parts = arena_alloc(reader->arena, message->part_count * sizeof *message->parts);
 	for (size_t i = 0; i < message->part_count && !reader->unpack.failed; i++)
-		read_part(reader, &message->parts[i]);
+		read_part_from_wire(reader, &message->parts[i]);
 }
 
 bool decode_wire_read(struct str bytes, struct arena *arena, struct decode_message *message_out)
 {
 	struct reader reader = {.unpack = {bytes, false}, .arena = arena};
-	struct decode_message message = {.subject = read_text(&reader, DECODE_TEXT_MAX)};
+	struct decode_message message = {.subject = read_text_from_wire(&reader, DECODE_TEXT_MAX)};
 
 	message.date_us = (int64_t)unpack_u64(&reader.unpack);
 	if (message.date_us < -DATE_MAX_US || message.date_us > DATE_MAX_US)
 		reader.unpack.failed = true;
 	read_participants(&reader, &message);
 	read_parts(&reader, &message);
-	message.problem = read_text(&reader, DECODE_PROBLEM_MAX);
+	message.problem = read_text_from_wire(&reader, DECODE_PROBLEM_MAX);
 	if (!unpack_is_whole(&reader.unpack))
 		return false;
 	*message_out = message;

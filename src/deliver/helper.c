@@ -35,12 +35,12 @@ static struct job *job_of(struct deliver_helper_job *public)
 	return CONTAINER_OF(public, struct job, public);
 }
 
-static struct str copy(struct deliver_helper_job *job, struct unpack *body)
+static struct str copy_packed_text(struct deliver_helper_job *job, struct unpack *body)
 {
 	return arena_copy_str(job->arena, unpack_str(body));
 }
 
-static struct mail_deadline deadline_of(uint32_t needs, uint64_t at_us)
+static struct mail_deadline deadline_from_needs(uint32_t needs, uint64_t at_us)
 {
 	enum mail_deadline_mode mode =
 		(needs & IPC_JOB_RETURN) != 0 ? MAIL_DEADLINE_RETURN : MAIL_DEADLINE_NOTIFY;
@@ -54,7 +54,7 @@ static struct mail_deadline deadline_of(uint32_t needs, uint64_t at_us)
 }
 
 /* A byte, in two's complement. */
-static int priority_of(uint32_t needs)
+static int priority_from_needs(uint32_t needs)
 {
 	int byte = needs >> IPC_JOB_PRIORITY & 0xff;
 
@@ -69,20 +69,20 @@ static bool read_job(struct deliver_helper_job *job, struct unpack *body)
 
 	job->id.number = unpack_u64(body);
 	job->id.born_us = (int64_t)unpack_u64(body);
-	job->sender = copy(job, body);
+	job->sender = copy_packed_text(job, body);
 	job->content.size = unpack_u64(body);
 	needs = unpack_u32(body);
 	job->utf8 = (needs & IPC_JOB_UTF8) != 0;
 	job->binary = (needs & IPC_JOB_BINARY) != 0;
 	job->has_turn = (needs & IPC_JOB_TURN) != 0;
 	job->requires_tls = (needs & IPC_JOB_REQUIRE_TLS) != 0;
-	job->priority = priority_of(needs);
-	job->deadline = deadline_of(needs, unpack_u64(body));
+	job->priority = priority_from_needs(needs);
+	job->deadline = deadline_from_needs(needs, unpack_u64(body));
 	ret = unpack_u32(body);
 	job->ret = (enum mail_ret)ret;
-	job->envid = copy(job, body);
-	job->destination = copy(job, body);
-	job->received = copy(job, body);
+	job->envid = copy_packed_text(job, body);
+	job->destination = copy_packed_text(job, body);
+	job->received = copy_packed_text(job, body);
 	count = unpack_u32(body);
 	if (body->failed || ret > MAIL_RET_HEADERS || count == 0 || count > IPC_JOB_RECIPIENTS_MAX)
 		return false;
@@ -90,9 +90,9 @@ static bool read_job(struct deliver_helper_job *job, struct unpack *body)
 	for (size_t i = 0; i < count; i++) {
 		job->recipients[i].number = unpack_u32(body);
 		job->recipients[i].notify = unpack_u32(body);
-		job->recipients[i].address = copy(job, body);
-		job->recipients[i].original = copy(job, body);
-		job->recipients[i].via = copy(job, body);
+		job->recipients[i].address = copy_packed_text(job, body);
+		job->recipients[i].original = copy_packed_text(job, body);
+		job->recipients[i].via = copy_packed_text(job, body);
 	}
 	job->recipient_count = count;
 	return true;
@@ -128,7 +128,7 @@ static void job_free(struct job *job)
 	free(job);
 }
 
-static void hand_out(struct deliver_helper *helper, struct job *job)
+static void give_job_to_transport(struct deliver_helper *helper, struct job *job)
 {
 	DL_APPEND2(helper->jobs, &job->public, previous, next);
 	helper->job_count++;
@@ -138,7 +138,7 @@ static void hand_out(struct deliver_helper *helper, struct job *job)
 		helper->handler->job(helper->context, &job->public);
 }
 
-static void on_start(struct deliver_helper *helper, struct ipc_message *message)
+static void on_job_start(struct deliver_helper *helper, struct ipc_message *message)
 {
 	struct unpack body = {message->body, false};
 	struct job *job = memory_alloc_zero(1, sizeof *job);
@@ -154,11 +154,11 @@ static void on_start(struct deliver_helper *helper, struct ipc_message *message)
 	} else if (job->content != NULL) {
 		helper->incomplete = job;
 	} else {
-		hand_out(helper, job);
+		give_job_to_transport(helper, job);
 	}
 }
 
-static void on_content(struct deliver_helper *helper, const struct ipc_message *message)
+static void on_job_content(struct deliver_helper *helper, const struct ipc_message *message)
 {
 	struct job *job = helper->incomplete;
 	struct ipc_content *content = job != NULL ? &job->public.content : NULL;
@@ -174,7 +174,7 @@ static void on_content(struct deliver_helper *helper, const struct ipc_message *
 		return;
 	content->bytes = str_slice(job->content, job->content_length);
 	helper->incomplete = NULL;
-	hand_out(helper, job);
+	give_job_to_transport(helper, job);
 }
 
 static void drop_incomplete(struct deliver_helper *helper)
@@ -184,13 +184,13 @@ static void drop_incomplete(struct deliver_helper *helper)
 	helper->incomplete = NULL;
 }
 
-static void drain(struct deliver_helper *helper)
+static void drain_transport(struct deliver_helper *helper)
 {
 	if (helper->handler->drain != NULL)
 		helper->handler->drain(helper->context);
 }
 
-static void on_connected(void *context)
+static void on_job_channel_connected(void *context)
 {
 	struct deliver_helper *helper = context;
 
@@ -199,27 +199,27 @@ static void on_connected(void *context)
 				 buffer_view(&helper->hello), NULL, 0);
 }
 
-static void on_message(void *context, struct ipc_message *message)
+static void on_job_channel_message(void *context, struct ipc_message *message)
 {
 	struct deliver_helper *helper = context;
 
 	switch (message->type) {
 	case IPC_JOB_START:
-		on_start(helper, message);
+		on_job_start(helper, message);
 		break;
 	case IPC_JOB_CONTENT:
-		on_content(helper, message);
+		on_job_content(helper, message);
 		break;
 	case IPC_JOB_DRAIN:
 		helper->is_draining = true;
-		drain(helper);
+		drain_transport(helper);
 		break;
 	default:
 		ipc_channel_refuse(ipc_client_channel(helper->ipc), message->type);
 	}
 }
 
-static void on_lost(void *context)
+static void on_job_channel_lost(void *context)
 {
 	struct deliver_helper *helper = context;
 	struct deliver_helper_job *job;
@@ -231,7 +231,8 @@ static void on_lost(void *context)
 	helper->handler->lost(helper->context);
 }
 
-static const struct ipc_client_handler client_handler = {on_connected, on_message, on_lost};
+static const struct ipc_client_handler client_handler = {
+	on_job_channel_connected, on_job_channel_message, on_job_channel_lost};
 
 struct deliver_helper *deliver_helper_new(struct os_loop *loop,
 					  const struct deliver_helper_call *call,
@@ -316,7 +317,7 @@ void deliver_helper_tell(struct deliver_helper_job *public)
 		send_reports(job, IPC_JOB_REPORT);
 }
 
-static void end(struct job *job, enum ipc_job type)
+static void end_delivery_job(struct job *job, enum ipc_job type)
 {
 	struct deliver_helper_job *public = &job->public;
 	struct deliver_helper *helper = public->helper;
@@ -329,7 +330,7 @@ static void end(struct job *job, enum ipc_job type)
 
 void deliver_helper_finish(struct deliver_helper_job *job)
 {
-	end(job_of(job), IPC_JOB_FINISH);
+	end_delivery_job(job_of(job), IPC_JOB_FINISH);
 }
 
 void deliver_helper_finish_busy(struct deliver_helper_job *job, int64_t wait_us, uint32_t flags,
@@ -344,7 +345,7 @@ void deliver_helper_finish_busy(struct deliver_helper_job *job, int64_t wait_us,
 		busy.wait_ms = (uint32_t)wait_ms;
 	deliver_helper_tell(job);
 	ipc_job_add_busy(&job_of(job)->reports, &busy);
-	end(job_of(job), IPC_JOB_BUSY);
+	end_delivery_job(job_of(job), IPC_JOB_BUSY);
 }
 
 void deliver_helper_tell_said(const struct deliver_helper_job *job, const struct ipc_job_said *said)
@@ -369,7 +370,7 @@ void deliver_helper_retire(struct deliver_helper *helper)
 	helper->is_retired = true;
 	if (channel != NULL)
 		ipc_channel_send(channel, IPC_JOB_RETIRE, 0, STR(""), NULL, 0);
-	drain(helper);
+	drain_transport(helper);
 }
 
 size_t deliver_helper_job_count(const struct deliver_helper *helper)

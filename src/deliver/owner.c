@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-static bool refuse(struct mail_verdict *why, const char *status, const char *format,
-		   const char *name)
+static bool refuse_owner(struct mail_verdict *why, const char *status, const char *format,
+			 const char *name)
 {
 	mail_verdict_set(why, status, format, name);
 	return false;
@@ -23,20 +23,22 @@ bool owner_find_recipient(const struct config *config, struct str address,
 	int error;
 
 	if (mail_localpart_parse(parts.local, &local) < 0)
-		return refuse(why_out, "5.1.3", "%s", "No user can have such a name");
+		return refuse_owner(why_out, "5.1.3", "%s", "No user can have such a name");
 	user = mail_localpart_user(&local);
 	if (user.length >= sizeof name || !mail_name_is_path_safe(user))
-		return refuse(why_out, "5.1.1", "%s", "No user can have such a name");
+		return refuse_owner(why_out, "5.1.1", "%s", "No user can have such a name");
 	memcpy(name, user.data, user.length);
 	name[user.length] = '\0';
 	error = os_process_account_find(name, owner_out);
 	if (error == -ENOENT)
-		return refuse(why_out, "5.1.1", "No user is called %s", name);
+		return refuse_owner(why_out, "5.1.1", "No user is called %s", name);
 	if (error < 0)
-		return refuse(why_out, "4.3.0", "Cannot look the user up: %s", strerror(-error));
+		return refuse_owner(why_out, "4.3.0", "Cannot look the user up: %s",
+				    strerror(-error));
 	if (!config_has_mail_user(config, owner_out->user.uid))
-		return refuse(why_out, "5.1.1",
-			      "%s is an account of the system, which has no mail of its own", name);
+		return refuse_owner(why_out, "5.1.1",
+				    "%s is an account of the system, which has no mail of its own",
+				    name);
 	return true;
 }
 
@@ -45,14 +47,14 @@ static bool find_named(const char *name, struct os_process_account *owner, struc
 	int error = os_process_account_find(name, owner);
 
 	if (error < 0)
-		return refuse(why, "4.3.5", "There is no user %s to deliver as", name);
+		return refuse_owner(why, "4.3.5", "There is no user %s to deliver as", name);
 	if (owner->user.uid == 0 && os_process_may_change_user())
-		return refuse(why, "4.3.5", "Nothing is delivered as %s", name);
+		return refuse_owner(why, "4.3.5", "Nothing is delivered as %s", name);
 	return true;
 }
 
 /* 1: one of our processes runs as UID; 0: none; -errno: unknown. */
-static int is_ours(const struct config *config, uid_t uid)
+static int is_user_of_node(const struct config *config, uid_t uid)
 {
 	struct os_process_account account;
 	uid_t supervisor; /* the run directory's owner */
@@ -92,20 +94,23 @@ static int is_our_group(const struct config *config, gid_t gid)
 static bool check_program_owner(const struct config *config, const struct os_process_account *owner,
 				struct mail_verdict *why)
 {
-	int result = owner->user.change ? is_ours(config, owner->user.uid) : 1;
+	int result = owner->user.change ? is_user_of_node(config, owner->user.uid) : 1;
 
 	if (result < 0)
-		return refuse(why, "4.3.0", "Cannot look our own users up: %s", strerror(-result));
+		return refuse_owner(why, "4.3.0", "Cannot look our own users up: %s",
+				    strerror(-result));
 	if (result > 0)
-		return refuse(why, "4.3.5", "No program is run as %s, as whom we run ourselves",
-			      owner->user.change ? owner->name : "root");
+		return refuse_owner(why, "4.3.5",
+				    "No program is run as %s, as whom we run ourselves",
+				    owner->user.change ? owner->name : "root");
 	result = is_our_group(config, owner->user.gid);
 	if (result < 0)
-		return refuse(why, "4.3.0", "Cannot look our own users up: %s", strerror(-result));
+		return refuse_owner(why, "4.3.0", "Cannot look our own users up: %s",
+				    strerror(-result));
 	if (result > 0)
-		return refuse(why, "4.3.5",
-			      "No program is run as %s, whose group is that of our sockets",
-			      owner->name);
+		return refuse_owner(why, "4.3.5",
+				    "No program is run as %s, whose group is that of our sockets",
+				    owner->name);
 	return true;
 }
 
@@ -131,8 +136,9 @@ bool owner_find(const struct config *config, const struct config_service *servic
 	if (owner.user.change && !may_change && owner.user.uid == os_process_effective_user())
 		owner.user.change = false;
 	if (owner.user.change && !may_change)
-		return refuse(why_out, "4.3.5",
-			      "Only when started by root can mail be delivered as %s", owner.name);
+		return refuse_owner(why_out, "4.3.5",
+				    "Only when started by root can mail be delivered as %s",
+				    owner.name);
 	owner.user.keeps_groups = !is_pipe && strcmp(owner.name, process_user) == 0;
 	if (is_pipe && may_change && !check_program_owner(config, &owner, why_out))
 		return false;

@@ -41,7 +41,7 @@ struct deliver_quotas *deliver_quotas_new(void (*ready)(void *context, void *own
 	return quotas;
 }
 
-static void end(struct asking *asking)
+static void end_quota_questions(struct asking *asking)
 {
 	struct deliver_quotas *quotas = asking->quotas;
 
@@ -58,7 +58,8 @@ struct deliver_quota deliver_quota_by_setting(const struct config_service *servi
 	return quota;
 }
 
-static void found(void *context, enum directory_quota_answer answer, const struct mail_quota *quota)
+static void on_quota_found(void *context, enum directory_quota_answer answer,
+			   const struct mail_quota *quota)
 {
 	struct question *question = context;
 	struct asking *asking = question->asking;
@@ -72,11 +73,12 @@ static void found(void *context, enum directory_quota_answer answer, const struc
 	      * that */
 		*out = (struct deliver_quota){0};
 	if (--asking->left == 0)
-		end(asking);
+		end_quota_questions(asking);
 }
 
-static void ask(struct deliver_quotas *quotas, struct directory *directory,
-		const struct config_service *service, struct deliver_quotas_wanted *wanted)
+static void ask_for_quotas(struct deliver_quotas *quotas, struct directory *directory,
+			   const struct config_service *service,
+			   struct deliver_quotas_wanted *wanted)
 {
 	struct asking *asking = arena_alloc(wanted->arena, sizeof *asking);
 
@@ -90,11 +92,11 @@ static void ask(struct deliver_quotas *quotas, struct directory *directory,
 		struct question *question = &asking->questions[i];
 
 		*question = (struct question){.asking = asking, .index = i};
-		directory_find_quota(directory, wanted->addresses[i], found, question,
+		directory_find_quota(directory, wanted->addresses[i], on_quota_found, question,
 				     &question->request);
 	}
 	if (--asking->left == 0)
-		end(asking);
+		end_quota_questions(asking);
 }
 
 void deliver_quotas_find(struct deliver_quotas *quotas, struct directory *directory,
@@ -106,7 +108,7 @@ void deliver_quotas_find(struct deliver_quotas *quotas, struct directory *direct
 	}
 	wanted->quotas = arena_alloc(wanted->arena, wanted->count * sizeof *wanted->quotas);
 	if (directory != NULL && directory_is_served(directory)) {
-		ask(quotas, directory, service, wanted);
+		ask_for_quotas(quotas, directory, service, wanted);
 		return;
 	}
 	for (size_t i = 0; i < wanted->count; i++)

@@ -70,7 +70,7 @@ static void add_answer(struct question *question, uint32_t flags)
 	os_loop_defer(resolve->loop, &resolve->answers_task);
 }
 
-static void add_target(struct question *question, const struct ipc_job_target *target)
+static void add_target_to_answer(struct question *question, const struct ipc_job_target *target)
 {
 	size_t before = question->targets.length;
 
@@ -86,7 +86,7 @@ static void add_target(struct question *question, const struct ipc_job_target *t
 	question->answer.count++;
 }
 
-static void question_free(struct question *question)
+static void free_resolve_question(struct question *question)
 {
 	DL_DELETE2(question->resolve->questions, question, previous, next);
 	buffer_clear(&question->targets);
@@ -98,7 +98,7 @@ static void question_cancel(struct question *question)
 {
 	for (uint32_t i = 0; i < question->recipient_count; i++)
 		directory_request_cancel(&question->recipients[i].request);
-	question_free(question);
+	free_resolve_question(question);
 }
 
 static void finish_one(struct question *question)
@@ -106,7 +106,7 @@ static void finish_one(struct question *question)
 	if (--question->waiting > 0)
 		return;
 	add_answer(question, 0);
-	question_free(question);
+	free_resolve_question(question);
 }
 
 /* --- answers of the directory --- */
@@ -125,7 +125,7 @@ static void pack_target(const struct recipient *recipient, enum queue_route rout
 		.text = str_from(verdict != NULL ? verdict->text : ""),
 	};
 
-	add_target(recipient->question, &packed);
+	add_target_to_answer(recipient->question, &packed);
 }
 
 /* The recipient maps to itself. */
@@ -159,7 +159,7 @@ static void pack_targets(const struct recipient *recipient, const struct directo
 	}
 }
 
-static void on_found(void *context, const struct directory_result *result)
+static void on_recipient_resolved(void *context, const struct directory_result *result)
 {
 	struct recipient *recipient = context;
 	struct question *question = recipient->question;
@@ -210,7 +210,7 @@ static bool read_recipients(struct question *question, struct unpack *body)
 	return !body->failed;
 }
 
-static void ask(struct question *question)
+static void ask_directory_for_recipients(struct question *question)
 {
 	struct directory *directory = question->resolve->directory;
 
@@ -218,14 +218,14 @@ static void ask(struct question *question)
 	for (uint32_t i = 0; i < question->recipient_count; i++) {
 		struct recipient *recipient = &question->recipients[i];
 
-		directory_lookup(directory, recipient->address, on_found, recipient,
+		directory_lookup(directory, recipient->address, on_recipient_resolved, recipient,
 				 &recipient->request);
 	}
 	finish_one(question);
 }
 
 /* False when the question is malformed. */
-static bool answer(struct deliver_resolve *resolve, struct unpack *body)
+static bool answer_resolve_question(struct deliver_resolve *resolve, struct unpack *body)
 {
 	uint64_t number = unpack_u64(body);
 	uint32_t name = unpack_u32(body);
@@ -242,10 +242,10 @@ static bool answer(struct deliver_resolve *resolve, struct unpack *body)
 	question->answer = (struct ipc_job_resolved){.number = number, .question = name};
 	DL_APPEND2(resolve->questions, question, previous, next);
 	if (!read_recipients(question, body)) {
-		question_free(question);
+		free_resolve_question(question);
 		return false;
 	}
-	ask(question);
+	ask_directory_for_recipients(question);
 	return true;
 }
 
@@ -265,11 +265,11 @@ static bool on_questions(struct deliver_resolve *resolve, struct str text)
 	bool is_good = true;
 
 	while (is_good && body.rest.length > 0)
-		is_good = answer(resolve, &body);
+		is_good = answer_resolve_question(resolve, &body);
 	return is_good;
 }
 
-static void on_message(void *context, struct ipc_message *message)
+static void on_resolve_channel_message(void *context, struct ipc_message *message)
 {
 	struct deliver_resolve *resolve = context;
 	bool is_good = false;
@@ -284,7 +284,7 @@ static void on_message(void *context, struct ipc_message *message)
 		ipc_channel_refuse(ipc_client_channel(resolve->ipc), message->type);
 }
 
-static void on_connected(void *context)
+static void on_resolve_channel_connected(void *context)
 {
 	struct deliver_resolve *resolve = context;
 
@@ -293,7 +293,7 @@ static void on_connected(void *context)
 }
 
 /* "send" will ask again. */
-static void on_lost(void *context)
+static void on_resolve_channel_lost(void *context)
 {
 	struct deliver_resolve *resolve = context;
 
@@ -302,7 +302,8 @@ static void on_lost(void *context)
 	buffer_reset(&resolve->answers);
 }
 
-static const struct ipc_client_handler handler = {on_connected, on_message, on_lost};
+static const struct ipc_client_handler handler = {
+	on_resolve_channel_connected, on_resolve_channel_message, on_resolve_channel_lost};
 
 struct deliver_resolve *deliver_resolve_new(struct os_loop *loop, const char *path,
 					    struct str token, struct directory *directory)
@@ -320,7 +321,7 @@ struct deliver_resolve *deliver_resolve_new(struct os_loop *loop, const char *pa
 
 void deliver_resolve_free(struct deliver_resolve *resolve)
 {
-	on_lost(resolve);
+	on_resolve_channel_lost(resolve);
 	os_task_cancel(resolve->loop, &resolve->answers_task);
 	ipc_client_free(resolve->ipc);
 	buffer_clear(&resolve->answers);

@@ -21,7 +21,7 @@ struct dns_alive {
 	bool is_probing;
 };
 
-static void on_probe(void *context, int error, struct ub_result *result)
+static void on_unbound_probe(void *context, int error, struct ub_result *result)
 {
 	struct dns_alive *alive = context;
 
@@ -31,11 +31,12 @@ static void on_probe(void *context, int error, struct ub_result *result)
 		ub_resolve_free(result);
 }
 
-static void probe(struct dns_alive *alive)
+static void probe_unbound(struct dns_alive *alive)
 {
 	if (!alive->is_probing)
-		alive->is_probing = ub_resolve_async(alive->unbound, "localhost.", DNS_TYPE_A,
-						     CLASS_IN, alive, on_probe, &alive->probe) == 0;
+		alive->is_probing =
+			ub_resolve_async(alive->unbound, "localhost.", DNS_TYPE_A, CLASS_IN, alive,
+					 on_unbound_probe, &alive->probe) == 0;
 }
 
 static void on_turn(void *context)
@@ -49,7 +50,7 @@ static void on_turn(void *context)
 	if (++alive->silent >= ENDED_AFTER)
 		cannot_begin("libunbound's thread has ended", -ESRCH);
 	if (alive->silent >= PROBED_AFTER)
-		probe(alive);
+		probe_unbound(alive);
 	os_timer_start(alive->timer, TURN_US);
 }
 

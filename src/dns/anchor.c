@@ -13,7 +13,7 @@ static struct str without_comment(struct str line)
 }
 
 /* The next word, of those that blanks divide; empty after the last. */
-static struct str take_word(struct str *line)
+static struct str take_anchor_word(struct str *line)
 {
 	struct str rest = str_trim(*line);
 	size_t length = 0;
@@ -24,7 +24,7 @@ static struct str take_word(struct str *line)
 	return str_slice(rest.data, length);
 }
 
-static bool is_number(struct str word)
+static bool is_anchor_number(struct str word)
 {
 	uint64_t number;
 
@@ -36,14 +36,15 @@ static bool is_anchor(struct str line)
 {
 	struct str word;
 
-	(void)take_word(&line);
-	for (word = take_word(&line); is_number(word) || str_equal_nocase(word, STR("IN"));)
-		word = take_word(&line);
+	(void)take_anchor_word(&line);
+	for (word = take_anchor_word(&line);
+	     is_anchor_number(word) || str_equal_nocase(word, STR("IN"));)
+		word = take_anchor_word(&line);
 	return (str_equal_nocase(word, STR("DS")) || str_equal_nocase(word, STR("DNSKEY"))) &&
 	       str_trim(line).length > 0;
 }
 
-static int read_lines(struct str text, struct buffer *out, struct buffer *reason)
+static int read_anchor_lines(struct str text, struct buffer *out, struct buffer *reason)
 {
 	size_t number = 0;
 	size_t count = 0;
@@ -69,7 +70,7 @@ static int read_lines(struct str text, struct buffer *out, struct buffer *reason
 	return -EINVAL;
 }
 
-static int explain(struct buffer *reason, int error)
+static int explain_anchor_error(struct buffer *reason, int error)
 {
 	buffer_append_string(reason, strerror(-error));
 	return error;
@@ -82,14 +83,14 @@ int dns_anchor_read(const char *path, struct buffer *out, struct buffer *reason)
 	ssize_t length;
 
 	if (file < 0)
-		return explain(reason, file);
+		return explain_anchor_error(reason, file);
 	length = os_file_read(file, buffer_reserve(&text, DNS_ANCHOR_FILE_MAX + 1),
 			      DNS_ANCHOR_FILE_MAX + 1, 0);
 	os_file_close(file);
 	if (length < 0)
-		return explain(reason, (int)length);
+		return explain_anchor_error(reason, (int)length);
 	if (length > DNS_ANCHOR_FILE_MAX)
-		return explain(reason, -EFBIG);
+		return explain_anchor_error(reason, -EFBIG);
 	buffer_commit(&text, (size_t)length);
-	return read_lines(buffer_view(&text), out, reason);
+	return read_anchor_lines(buffer_view(&text), out, reason);
 }

@@ -21,7 +21,7 @@ struct dns_hosts {
 	size_t count, room;
 };
 
-static int compare_names(struct str a, struct str b)
+static int compare_host_names(struct str a, struct str b)
 {
 	size_t shorter = a.length < b.length ? a.length : b.length;
 	int order = memcmp(a.data, b.data, shorter);
@@ -33,7 +33,7 @@ static int compare_entries(const void *a, const void *b)
 {
 	const struct entry *left = a;
 	const struct entry *right = b;
-	int order = compare_names(left->name, right->name);
+	int order = compare_host_names(left->name, right->name);
 
 	return order != 0 ? order : (left->line > right->line) - (left->line < right->line);
 }
@@ -49,7 +49,7 @@ static void add_entry(struct dns_hosts *hosts, const struct entry *entry)
 }
 
 /* Takes the next word of LINE; false: there is none. */
-static bool take_word(struct str *line, struct str *word_out)
+static bool take_hosts_word(struct str *line, struct str *word_out)
 {
 	size_t length = 0;
 
@@ -63,7 +63,7 @@ static bool take_word(struct str *line, struct str *word_out)
 }
 
 /* A zone ("fe80::1%eth0") is left out: such a name is not known. */
-static bool parse_address(struct str word, struct in6_addr *out)
+static bool parse_hosts_address(struct str word, struct in6_addr *out)
 {
 	char text[OS_SOCKET_TEXT_SIZE];
 	union os_socket_address address;
@@ -78,15 +78,16 @@ static bool parse_address(struct str word, struct in6_addr *out)
 	return true;
 }
 
-static void parse_line(struct dns_hosts *hosts, struct str line, size_t number)
+static void parse_hosts_line(struct dns_hosts *hosts, struct str line, size_t number)
 {
 	struct entry entry = {.line = number};
 	struct str words;
 
 	(void)str_split(&line, '#', &words);
-	if (!take_word(&words, &entry.name) || !parse_address(entry.name, &entry.address))
+	if (!take_hosts_word(&words, &entry.name) ||
+	    !parse_hosts_address(entry.name, &entry.address))
 		return;
-	while (take_word(&words, &entry.name)) {
+	while (take_hosts_word(&words, &entry.name)) {
 		if (entry.name.data[entry.name.length - 1] == '.')
 			entry.name.length--;
 		if (entry.name.length > 0)
@@ -105,7 +106,7 @@ static struct dns_hosts *hosts_new(struct buffer *text)
 	str_lower(buffer_data(&hosts->text), hosts->text.length);
 	rest = buffer_view(&hosts->text);
 	for (size_t number = 0; str_split(&rest, '\n', &line); number++)
-		parse_line(hosts, line, number);
+		parse_hosts_line(hosts, line, number);
 	if (hosts->count > 0)
 		qsort(hosts->entries, hosts->count, sizeof *hosts->entries, compare_entries);
 	return hosts;
@@ -154,7 +155,7 @@ static size_t find_first(const struct dns_hosts *hosts, struct str name)
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (compare_names(hosts->entries[middle].name, name) < 0)
+		if (compare_host_names(hosts->entries[middle].name, name) < 0)
 			low = middle + 1;
 		else
 			high = middle;

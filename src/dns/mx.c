@@ -18,7 +18,7 @@ bool dns_mx_parse(struct str data, struct dns_mx *mx_out)
 	return true;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_mx_preferences(const void *a, const void *b)
 {
 	const struct dns_mx *left = a;
 	const struct dns_mx *right = b;
@@ -26,7 +26,7 @@ static int compare(const void *a, const void *b)
 	return (left->preference > right->preference) - (left->preference < right->preference);
 }
 
-static void shuffle(struct dns_mx *list, size_t count)
+static void shuffle_mx_hosts(struct dns_mx *list, size_t count)
 {
 	for (size_t i = count; i > 1; i--) {
 		size_t j = os_random_below(i);
@@ -48,11 +48,11 @@ size_t dns_mx_read(const struct dns_answer *answer, struct dns_mx *list)
 		if (dns_mx_parse(str_slice(answer->data[i], (size_t)answer->lengths[i]),
 				 &all[count]))
 			count++;
-	qsort(all, count, sizeof *all, compare);
+	qsort(all, count, sizeof *all, compare_mx_preferences);
 	for (size_t start = 0; start < count; start = end) {
 		for (end = start; end < count && all[end].preference == all[start].preference;)
 			end++;
-		shuffle(all + start, end - start);
+		shuffle_mx_hosts(all + start, end - start);
 	}
 	if (count > DNS_MX_MAX)
 		count = DNS_MX_MAX;

@@ -51,7 +51,7 @@ struct dns_reach {
 };
 
 /* "192.0.2.1" or "192.0.2.1@5353" */
-static void add_server(struct dns_reach *reach, struct str text)
+static void add_name_server(struct dns_reach *reach, struct str text)
 {
 	struct server *server = &reach->servers[reach->server_count];
 	struct str host;
@@ -74,12 +74,12 @@ static void add_server(struct dns_reach *reach, struct str text)
 	reach->server_count++;
 }
 
-static void add_line(struct dns_reach *reach, struct str line)
+static void add_resolv_conf_line(struct dns_reach *reach, struct str line)
 {
 	struct str word = str_trim(line);
 
 	if (str_starts_with(word, STR("nameserver")))
-		add_server(reach, str_trim(str_skip(word, sizeof "nameserver" - 1)));
+		add_name_server(reach, str_trim(str_skip(word, sizeof "nameserver" - 1)));
 }
 
 /* If the file cannot be read, this machine is the name server, by resolv.conf(5). */
@@ -94,9 +94,9 @@ static void add_servers_of_system(struct dns_reach *reach)
 	if (file >= 0)
 		os_file_close(file);
 	while (str_split(&rest, '\n', &line))
-		add_line(reach, line);
+		add_resolv_conf_line(reach, line);
 	if (reach->server_count == 0)
-		add_server(reach, STR("127.0.0.1"));
+		add_name_server(reach, STR("127.0.0.1"));
 }
 
 static void forget_server(struct server *server)
@@ -110,7 +110,7 @@ static void forget_server(struct server *server)
 }
 
 /* Answers must come from the loop: if there is one already, the timer fires at once. */
-static void decide(struct dns_reach *reach, bool is_reached)
+static void decide_reach(struct dns_reach *reach, bool is_reached)
 {
 	for (size_t i = 0; i < reach->server_count; i++)
 		forget_server(&reach->servers[i]);
@@ -120,7 +120,7 @@ static void decide(struct dns_reach *reach, bool is_reached)
 	os_timer_start(reach->timer, 0);
 }
 
-static void answer_all(struct dns_reach *reach)
+static void answer_reach_questions(struct dns_reach *reach)
 {
 	/* a callback may ask the next question, for which others must wait, too */
 	while (reach->questions != NULL && !reach->is_asking) {
@@ -131,17 +131,17 @@ static void answer_all(struct dns_reach *reach)
 	}
 }
 
-static void on_timer(void *context)
+static void on_reach_timer(void *context)
 {
 	struct dns_reach *reach = context;
 
 	if (reach->is_asking)
-		decide(reach, false);
+		decide_reach(reach, false);
 	else
-		answer_all(reach);
+		answer_reach_questions(reach);
 }
 
-static void on_readable(void *context, unsigned events)
+static void on_name_server_readable(void *context, unsigned events)
 {
 	struct server *server = context;
 	struct dns_reach *reach = server->reach;
@@ -150,17 +150,17 @@ static void on_readable(void *context, unsigned events)
 
 	(void)events;
 	if (length == (ssize_t)sizeof answer && (answer[0] << 8 | answer[1]) == reach->number) {
-		decide(reach, true);
+		decide_reach(reach, true);
 		return;
 	}
 	if (length < 0 && length != -EAGAIN)
 		forget_server(server);
 	if (reach->asked == 0)
-		decide(reach, false);
+		decide_reach(reach, false);
 }
 
 /* Asks for the root's name servers; the server may recurse. */
-static void ask_server(struct server *server)
+static void ask_name_server(struct server *server)
 {
 	struct dns_reach *reach = server->reach;
 	const unsigned char query[QUERY_SIZE] = {(unsigned char)(reach->number >> 8),
@@ -189,16 +189,17 @@ static void ask_server(struct server *server)
 		return;
 	}
 	server->socket = socket;
-	server->watch = os_watch_new(reach->loop, socket, OS_WATCH_READ, on_readable, server);
+	server->watch =
+		os_watch_new(reach->loop, socket, OS_WATCH_READ, on_name_server_readable, server);
 	reach->asked++;
 }
 
-static void begin(struct dns_reach *reach)
+static void begin_reach_test(struct dns_reach *reach)
 {
 	reach->is_asking = true;
 	reach->number = (uint16_t)os_random_u64();
 	for (size_t i = 0; i < reach->server_count; i++)
-		ask_server(&reach->servers[i]);
+		ask_name_server(&reach->servers[i]);
 	os_timer_start(reach->timer, reach->asked > 0 ? PATIENCE_US : 0);
 }
 
@@ -207,9 +208,9 @@ struct dns_reach *dns_reach_new(struct os_loop *loop, const char *server)
 	struct dns_reach *reach = memory_alloc_zero(1, sizeof *reach);
 
 	reach->loop = loop;
-	reach->timer = os_timer_new(loop, on_timer, reach);
+	reach->timer = os_timer_new(loop, on_reach_timer, reach);
 	if (*server != '\0')
-		add_server(reach, str_from(server));
+		add_name_server(reach, str_from(server));
 	else
 		add_servers_of_system(reach);
 	return reach;
@@ -237,7 +238,7 @@ dns_reach_ask(struct dns_reach *reach, void (*done)(void *context, bool is_reach
 	if (os_clock_monotonic_us() < reach->until_us)
 		os_timer_start(reach->timer, 0);
 	else
-		begin(reach);
+		begin_reach_test(reach);
 	return question;
 }
 

@@ -58,7 +58,7 @@ static const struct {
 };
 
 /* Prefers the system's errno to libunbound's ERROR, which is less specific. */
-static int error_of(int error)
+static int error_of_unbound(int error)
 {
 	bool is_of_system = error == UB_READFILE || error == UB_PIPE || error == UB_SOCKET;
 
@@ -105,13 +105,14 @@ static int use_system(struct ub_ctx *unbound)
 	int error;
 
 	errno = 0;
-	error = error_of(ub_ctx_resolvconf(unbound, NULL));
+	error = error_of_unbound(ub_ctx_resolvconf(unbound, NULL));
 	if (error == -ENOENT && ub_ctx_set_fwd(unbound, "127.0.0.1") == 0)
 		error = 0;
 	return error;
 }
 
-static int configure(struct ub_ctx *unbound, const char *server, const struct dns_trust *trust)
+static int configure_unbound(struct ub_ctx *unbound, const char *server,
+			     const struct dns_trust *trust)
 {
 	if (configure_trust(unbound, trust) < 0)
 		return -EINVAL;
@@ -133,7 +134,7 @@ static int configure(struct ub_ctx *unbound, const char *server, const struct dn
 	return 0;
 }
 
-static void on_readable(void *context, unsigned events)
+static void on_unbound_readable(void *context, unsigned events)
 {
 	struct dns_resolver *resolver = context;
 
@@ -153,7 +154,7 @@ int dns_resolver_new_validating(struct os_loop *loop, const char *server,
 	unbound = ub_ctx_create();
 	if (unbound == NULL)
 		return errno != 0 ? -errno : -ENOMEM;
-	result = configure(unbound, server, trust);
+	result = configure_unbound(unbound, server, trust);
 	if (result < 0) {
 		ub_ctx_delete(unbound);
 		return result;
@@ -164,7 +165,8 @@ int dns_resolver_new_validating(struct os_loop *loop, const char *server,
 	resolver->reach = dns_reach_new(loop, server);
 	resolver->alive = dns_alive_new(loop, unbound);
 	resolver->hosts = dns_hosts_read();
-	resolver->watch = os_watch_new(loop, ub_fd(unbound), OS_WATCH_READ, on_readable, resolver);
+	resolver->watch =
+		os_watch_new(loop, ub_fd(unbound), OS_WATCH_READ, on_unbound_readable, resolver);
 	*resolver_out = resolver;
 	return 0;
 }
@@ -205,7 +207,7 @@ void dns_resolver_free(struct dns_resolver *resolver)
 	free(resolver);
 }
 
-static void finish(struct dns_query *query, const struct dns_answer *answer)
+static void finish_dns_query(struct dns_query *query, const struct dns_answer *answer)
 {
 	void (*done)(void *context, const struct dns_answer *answer) = query->done;
 	void *context = query->context;
@@ -284,10 +286,10 @@ static void on_reach_known(void *context, bool is_reached)
 	query->reach = NULL;
 	if (is_reached)
 		answer.reason = "the name servers answer SERVFAIL";
-	finish(query, &answer);
+	finish_dns_query(query, &answer);
 }
 
-static void on_result(void *context, int error, struct ub_result *result)
+static void on_unbound_result(void *context, int error, struct ub_result *result)
 {
 	struct dns_query *query = context;
 	struct dns_answer answer = {
@@ -309,11 +311,11 @@ static void on_result(void *context, int error, struct ub_result *result)
 	} else if (error == 0) {
 		answer = read_result(result, canonical);
 	}
-	finish(query, &answer);
+	finish_dns_query(query, &answer);
 	ub_resolve_free(result);
 }
 
-static void give_up(const struct dns_query *query)
+static void cancel_unbound_query(const struct dns_query *query)
 {
 	if (!query->is_asked)
 		return;
@@ -321,13 +323,13 @@ static void give_up(const struct dns_query *query)
 	dns_alive_cancelled(query->resolver->alive);
 }
 
-static void on_timeout(void *context)
+static void on_dns_query_timeout(void *context)
 {
 	struct dns_query *query = context;
 	struct dns_answer answer = {.status = DNS_FAILED, .reason = "timeout", .canonical = ""};
 
-	give_up(query);
-	finish(query, query->known != NULL ? &query->known->answer : &answer);
+	cancel_unbound_query(query);
+	finish_dns_query(query, query->known != NULL ? &query->known->answer : &answer);
 }
 
 static bool is_in_hosts(struct dns_query *query, const char *name, enum dns_type type)
@@ -344,8 +346,8 @@ static bool is_in_hosts(struct dns_query *query, const char *name, enum dns_type
 static void ask_unbound(struct dns_query *query, const char *name, enum dns_type type)
 {
 	struct dns_resolver *resolver = query->resolver;
-	int error = ub_resolve_async(resolver->unbound, name, (int)type, CLASS_IN, query, on_result,
-				     &query->id);
+	int error = ub_resolve_async(resolver->unbound, name, (int)type, CLASS_IN, query,
+				     on_unbound_result, &query->id);
 
 	if (error == UB_PIPE) /* half of it may have been written, before all that follows */
 		cannot_begin("libunbound's thread cannot be asked", -EPIPE);
@@ -363,7 +365,7 @@ struct dns_query *dns_query_new(struct dns_resolver *resolver, const char *name,
 	query->resolver = resolver;
 	query->done = done;
 	query->context = context;
-	query->timer = os_timer_new(resolver->loop, on_timeout, query);
+	query->timer = os_timer_new(resolver->loop, on_dns_query_timeout, query);
 	if (!is_in_hosts(query, name, type))
 		ask_unbound(query, name, type);
 	os_timer_start(query->timer, query->is_asked ? QUERY_TIMEOUT_US : 0);
@@ -374,7 +376,7 @@ void dns_query_cancel(struct dns_query *query)
 {
 	if (query == NULL)
 		return;
-	give_up(query);
+	cancel_unbound_query(query);
 	dns_reach_cancel(query->reach);
 	os_timer_free(query->timer);
 	free(query->known);

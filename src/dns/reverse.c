@@ -25,7 +25,7 @@ struct dns_reverse {
 	void *context;
 };
 
-static bool is_ipv4(const struct dns_reverse *reverse)
+static bool is_reverse_of_ipv4(const struct dns_reverse *reverse)
 {
 	return IN6_IS_ADDR_V4MAPPED(&reverse->address);
 }
@@ -36,7 +36,7 @@ static void format_question(const struct dns_reverse *reverse, char name_out[DNS
 	const unsigned char *bytes = reverse->address.s6_addr;
 	char *end = name_out;
 
-	if (is_ipv4(reverse)) {
+	if (is_reverse_of_ipv4(reverse)) {
 		snprintf(name_out, DNS_NAME_SIZE, "%u.%u.%u.%u.in-addr.arpa", bytes[15], bytes[14],
 			 bytes[13], bytes[12]);
 		return;
@@ -46,7 +46,7 @@ static void format_question(const struct dns_reverse *reverse, char name_out[DNS
 	strcpy(end, "ip6.arpa");
 }
 
-static void cancel(struct dns_reverse *reverse)
+static void cancel_reverse_queries(struct dns_reverse *reverse)
 {
 	dns_query_cancel(reverse->query);
 	reverse->query = NULL;
@@ -57,17 +57,17 @@ static void cancel(struct dns_reverse *reverse)
 	reverse->pending = 0;
 }
 
-static void finish(struct dns_reverse *reverse, const char *name)
+static void finish_reverse_lookup(struct dns_reverse *reverse, const char *name)
 {
 	bool is_temporary = *name == '\0' && reverse->has_failed;
 
-	cancel(reverse);
+	cancel_reverse_queries(reverse);
 	reverse->answer =
 		(struct dns_reverse_answer){name, is_temporary, is_temporary ? 0 : reverse->ttl};
 	reverse->done(reverse->context, &reverse->answer);
 }
 
-static void note(struct dns_reverse *reverse, const struct dns_answer *answer)
+static void note_reverse_answer(struct dns_reverse *reverse, const struct dns_answer *answer)
 {
 	if (answer->status == DNS_FAILED)
 		reverse->has_failed = true;
@@ -75,9 +75,9 @@ static void note(struct dns_reverse *reverse, const struct dns_answer *answer)
 		reverse->ttl = answer->ttl;
 }
 
-static bool has_address(const struct dns_reverse *reverse, const struct dns_answer *answer)
+static bool has_reverse_address(const struct dns_reverse *reverse, const struct dns_answer *answer)
 {
-	size_t length = is_ipv4(reverse) ? 4 : 16;
+	size_t length = is_reverse_of_ipv4(reverse) ? 4 : 16;
 	const unsigned char *wanted = reverse->address.s6_addr + 16 - length;
 
 	for (size_t i = 0; i < answer->count; i++)
@@ -87,21 +87,21 @@ static bool has_address(const struct dns_reverse *reverse, const struct dns_answ
 	return false;
 }
 
-static void on_addresses(void *context, const struct dns_answer *answer)
+static void on_candidate_addresses(void *context, const struct dns_answer *answer)
 {
 	struct candidate *candidate = context;
 	struct dns_reverse *reverse = candidate->reverse;
 
 	candidate->query = NULL;
 	reverse->pending--;
-	note(reverse, answer);
-	if (has_address(reverse, answer))
-		finish(reverse, candidate->name);
+	note_reverse_answer(reverse, answer);
+	if (has_reverse_address(reverse, answer))
+		finish_reverse_lookup(reverse, candidate->name);
 	else if (reverse->pending == 0)
-		finish(reverse, "");
+		finish_reverse_lookup(reverse, "");
 }
 
-static void add_candidate(struct dns_reverse *reverse, struct str data)
+static void add_reverse_candidate(struct dns_reverse *reverse, struct str data)
 {
 	struct candidate *candidate = &reverse->candidates[reverse->count];
 
@@ -109,8 +109,8 @@ static void add_candidate(struct dns_reverse *reverse, struct str data)
 		return;
 	candidate->reverse = reverse;
 	candidate->query = dns_query_new(reverse->resolver, candidate->name,
-					 is_ipv4(reverse) ? DNS_TYPE_A : DNS_TYPE_AAAA,
-					 on_addresses, candidate);
+					 is_reverse_of_ipv4(reverse) ? DNS_TYPE_A : DNS_TYPE_AAAA,
+					 on_candidate_addresses, candidate);
 	reverse->count++;
 	reverse->pending++;
 }
@@ -120,11 +120,12 @@ static void on_names(void *context, const struct dns_answer *answer)
 	struct dns_reverse *reverse = context;
 
 	reverse->query = NULL;
-	note(reverse, answer);
+	note_reverse_answer(reverse, answer);
 	for (size_t i = 0; i < answer->count && reverse->count < DNS_REVERSE_NAMES_MAX; i++)
-		add_candidate(reverse, str_slice(answer->data[i], (size_t)answer->lengths[i]));
+		add_reverse_candidate(reverse,
+				      str_slice(answer->data[i], (size_t)answer->lengths[i]));
 	if (reverse->pending == 0)
-		finish(reverse, "");
+		finish_reverse_lookup(reverse, "");
 }
 
 struct dns_reverse *
@@ -148,6 +149,6 @@ void dns_reverse_free(struct dns_reverse *reverse)
 {
 	if (reverse == NULL)
 		return;
-	cancel(reverse);
+	cancel_reverse_queries(reverse);
 	free(reverse);
 }

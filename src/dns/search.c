@@ -76,8 +76,8 @@ static const char *canonical_of(const struct host *host)
 	return host->v4.canonical[0] != '\0' ? host->v4.canonical : host->mx.host;
 }
 
-static void add_server(struct dns_search *search, const struct host *host,
-		       const struct addresses *addresses, size_t index)
+static void add_found_server(struct dns_search *search, const struct host *host,
+			     const struct addresses *addresses, size_t index)
 {
 	struct dns_servers *servers = &search->servers;
 
@@ -124,7 +124,7 @@ static void explain_nothing(struct dns_search *search)
 				 search->domain);
 }
 
-static void finish(struct dns_search *search)
+static void finish_server_search(struct dns_search *search)
 {
 	search->done(search->context, &search->servers);
 }
@@ -139,15 +139,15 @@ static void add_host(struct dns_search *search, const struct host *host)
 		order[1] = &host->v6;
 	}
 	for (size_t n = 0; n < ADDRESSES_MAX; n++) {
-		add_server(search, host, order[0], n);
+		add_found_server(search, host, order[0], n);
 		if (families == DNS_IPV4_FIRST || families == DNS_IPV6_FIRST)
-			add_server(search, host, order[1], n);
+			add_found_server(search, host, order[1], n);
 		else
 			search->is_family_missing |= order[1]->count > 0;
 	}
 }
 
-static void collect(struct dns_search *search)
+static void collect_servers(struct dns_search *search)
 {
 	for (size_t i = 0; i < search->host_count; i++)
 		if (is_better_than_self(search, &search->hosts[i]))
@@ -157,7 +157,7 @@ static void collect(struct dns_search *search)
 		explain_nothing(search);
 	else
 		mail_verdict_set(&search->servers.verdict, "2.0.0", "found");
-	finish(search);
+	finish_server_search(search);
 }
 
 static bool read_address(const struct dns_answer *answer, size_t index, bool is_v6, uint16_t port,
@@ -182,8 +182,8 @@ static bool read_address(const struct dns_answer *answer, size_t index, bool is_
 }
 
 /* Whether mail may be sent to ADDRESS. */
-static bool is_acceptable(struct dns_search *search, const struct host *host,
-			  const union os_socket_address *address)
+static bool is_acceptable_address(struct dns_search *search, const struct host *host,
+				  const union os_socket_address *address)
 {
 	enum dns_target target = DNS_TARGET_HOST;
 
@@ -196,7 +196,7 @@ static bool is_acceptable(struct dns_search *search, const struct host *host,
 	return target == DNS_TARGET_HOST;
 }
 
-static void on_addresses(void *context, const struct dns_answer *answer)
+static void on_host_addresses(void *context, const struct dns_answer *answer)
 {
 	struct addresses *addresses = context;
 	struct host *host = addresses->host;
@@ -211,11 +211,11 @@ static void on_addresses(void *context, const struct dns_answer *answer)
 		union os_socket_address *address = &addresses->list[addresses->count];
 
 		if (read_address(answer, i, addresses == &host->v6, search->port, address) &&
-		    is_acceptable(search, host, address))
+		    is_acceptable_address(search, host, address))
 			addresses->count++;
 	}
 	if (--search->pending == 0)
-		collect(search);
+		collect_servers(search);
 }
 
 static void look_up_addresses(struct dns_search *search, struct addresses *addresses,
@@ -223,7 +223,7 @@ static void look_up_addresses(struct dns_search *search, struct addresses *addre
 {
 	addresses->host = host;
 	addresses->query =
-		dns_query_new(search->resolver, host->mx.host, type, on_addresses, addresses);
+		dns_query_new(search->resolver, host->mx.host, type, on_host_addresses, addresses);
 	search->pending++;
 }
 
@@ -243,7 +243,7 @@ static void look_up_hosts(struct dns_search *search, const struct dns_mx *list, 
 		look_up_addresses(search, &host->v4, host, DNS_TYPE_A);
 	}
 	if (search->pending == 0)
-		collect(search);
+		collect_servers(search);
 }
 
 static void look_up_single(struct dns_search *search)
@@ -265,7 +265,7 @@ static void take_exchangers(struct dns_search *search, const struct dns_answer *
 	if (count == 1 && list[0].host[0] == '\0') {
 		mail_verdict_set(&search->servers.verdict, "5.1.10", "%s takes no mail",
 				 search->domain);
-		finish(search);
+		finish_server_search(search);
 	} else {
 		look_up_hosts(search, list, count);
 	}
@@ -296,7 +296,7 @@ static void on_exchangers(void *context, const struct dns_answer *answer)
 				 answer->reason);
 		break;
 	}
-	finish(search);
+	finish_server_search(search);
 }
 
 static struct dns_search *new_search(struct dns_resolver *resolver, const char *domain,

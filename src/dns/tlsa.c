@@ -64,22 +64,22 @@ bool dns_tlsa_parse(struct str data, struct dns_tlsa *tlsa_out)
 	return true;
 }
 
-static void finish(struct dns_tlsa_search *search, enum dns_tlsa_status status)
+static void finish_tlsa_search(struct dns_tlsa_search *search, enum dns_tlsa_status status)
 {
 	search->answer.status = status;
 	search->answer.reason = search->reason;
 	search->done(search->context, &search->answer);
 }
 
-static const char *base_of(const struct dns_tlsa_search *search)
+static const char *tlsa_base_of(const struct dns_tlsa_search *search)
 {
 	return search->step == STEP_CANONICAL ? search->canonical : search->host;
 }
 
-static void ask(struct dns_tlsa_search *search, enum step step);
+static void ask_for_tlsa(struct dns_tlsa_search *search, enum step step);
 
 /* Copies the usable records; false: there are too many. */
-static bool take_records(struct dns_tlsa_search *search, const struct dns_answer *answer)
+static bool take_tlsa_records(struct dns_tlsa_search *search, const struct dns_answer *answer)
 {
 	struct dns_tlsa_answer *out = &search->answer;
 	size_t size = 0;
@@ -102,21 +102,21 @@ static bool take_records(struct dns_tlsa_search *search, const struct dns_answer
 	return true;
 }
 
-static void read_records(struct dns_tlsa_search *search, const struct dns_answer *answer)
+static void read_tlsa_records(struct dns_tlsa_search *search, const struct dns_answer *answer)
 {
-	search->answer.base = base_of(search);
-	if (!take_records(search, answer)) {
+	search->answer.base = tlsa_base_of(search);
+	if (!take_tlsa_records(search, answer)) {
 		snprintf(search->reason, sizeof search->reason, "%s has more than %d TLSA records",
 			 search->question, DNS_TLSA_MAX);
-		finish(search, DNS_TLSA_FAILED);
+		finish_tlsa_search(search, DNS_TLSA_FAILED);
 	} else if (search->answer.count == 0) {
 		snprintf(search->reason, sizeof search->reason,
 			 "%s has no usable TLSA record, of %zu", search->question, answer->count);
-		finish(search, DNS_TLSA_UNUSABLE);
+		finish_tlsa_search(search, DNS_TLSA_UNUSABLE);
 	} else {
 		snprintf(search->reason, sizeof search->reason, "%s has usable TLSA records: %zu",
 			 search->question, search->answer.count);
-		finish(search, DNS_TLSA_USABLE);
+		finish_tlsa_search(search, DNS_TLSA_USABLE);
 	}
 }
 
@@ -124,17 +124,17 @@ static void read_records(struct dns_tlsa_search *search, const struct dns_answer
 static void go_on_without(struct dns_tlsa_search *search, const struct dns_answer *answer)
 {
 	if (search->step == STEP_CANONICAL && strcmp(search->canonical, search->host) != 0) {
-		ask(search, STEP_HOST);
+		ask_for_tlsa(search, STEP_HOST);
 		return;
 	}
 	snprintf(search->reason, sizeof search->reason,
 		 answer->status == DNS_FOUND ? "the TLSA records of %s are not signed"
 					     : "%s has no TLSA records",
 		 search->question);
-	finish(search, DNS_TLSA_NONE);
+	finish_tlsa_search(search, DNS_TLSA_NONE);
 }
 
-static void on_records(void *context, const struct dns_answer *answer)
+static void on_tlsa_records(void *context, const struct dns_answer *answer)
 {
 	struct dns_tlsa_search *search = context;
 
@@ -142,9 +142,9 @@ static void on_records(void *context, const struct dns_answer *answer)
 	if (answer->status == DNS_FAILED) {
 		snprintf(search->reason, sizeof search->reason, "the TLSA records of %s: %s",
 			 search->question, answer->reason);
-		finish(search, DNS_TLSA_FAILED);
+		finish_tlsa_search(search, DNS_TLSA_FAILED);
 	} else if (answer->status == DNS_FOUND && answer->is_secure) {
-		read_records(search, answer);
+		read_tlsa_records(search, answer);
 	} else {
 		go_on_without(search, answer);
 	}
@@ -158,22 +158,22 @@ static void on_alias(void *context, const struct dns_answer *answer)
 	if (answer->status == DNS_FAILED) {
 		snprintf(search->reason, sizeof search->reason, "the CNAME record of %s: %s",
 			 search->host, answer->reason);
-		finish(search, DNS_TLSA_FAILED);
+		finish_tlsa_search(search, DNS_TLSA_FAILED);
 	} else if (answer->is_secure) {
-		ask(search, STEP_HOST);
+		ask_for_tlsa(search, STEP_HOST);
 	} else {
 		snprintf(search->reason, sizeof search->reason,
 			 "the addresses of %s are not signed", search->host);
-		finish(search, DNS_TLSA_NONE);
+		finish_tlsa_search(search, DNS_TLSA_NONE);
 	}
 }
 
 static void on_nothing(void *context)
 {
-	finish(context, DNS_TLSA_NONE);
+	finish_tlsa_search(context, DNS_TLSA_NONE);
 }
 
-static void ask(struct dns_tlsa_search *search, enum step step)
+static void ask_for_tlsa(struct dns_tlsa_search *search, enum step step)
 {
 	search->step = step;
 	if (step == STEP_NOTHING) {
@@ -183,9 +183,9 @@ static void ask(struct dns_tlsa_search *search, enum step step)
 					      on_alias, search);
 	} else {
 		snprintf(search->question, sizeof search->question, "_%u._tcp.%s", search->port,
-			 base_of(search));
+			 tlsa_base_of(search));
 		search->query = dns_query_new(search->resolver, search->question, DNS_TYPE_TLSA,
-					      on_records, search);
+					      on_tlsa_records, search);
 	}
 }
 
@@ -218,7 +218,7 @@ struct dns_tlsa_search *dns_tlsa_search_new(
 	search->timer = os_timer_new(loop, on_nothing, search);
 	snprintf(search->host, sizeof search->host, "%s", server->host);
 	snprintf(search->canonical, sizeof search->canonical, "%s", server->canonical);
-	ask(search, first_step(search, server));
+	ask_for_tlsa(search, first_step(search, server));
 	return search;
 }
 

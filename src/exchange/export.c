@@ -12,7 +12,7 @@ struct export
 	struct exchange_names *owners; /* aliases: forwards that are called owner-NAME */
 };
 
-static int flush(struct export *export)
+static int flush_export_text(struct export *export)
 {
 	int error = export->settings->write(export->settings->context, buffer_view(&export->text));
 
@@ -103,8 +103,8 @@ static int write_members(struct export *export, struct str list)
 }
 
 /* Whether the format is meant for such records, so that one it cannot express must be reported. */
-static bool is_wanted(const struct exchange_export_settings *settings,
-		      const struct directory_record *record)
+static bool is_record_for_format(const struct exchange_export_settings *settings,
+				 const struct directory_record *record)
 {
 	const char *domain = settings->record->domain;
 	struct str key = record->key.name;
@@ -128,12 +128,12 @@ static bool is_wanted(const struct exchange_export_settings *settings,
 	return true;
 }
 
-static int write_record(struct export *export, const struct directory_record *record)
+static int write_exported_record(struct export *export, const struct directory_record *record)
 {
 	const struct exchange_export_settings *settings = export->settings;
 	const char *why = NULL;
 
-	if (!is_wanted(settings, record))
+	if (!is_record_for_format(settings, record))
 		return 0;
 	if (settings->format == EXCHANGE_ALIASES)
 		why = find_confusion(export, record);
@@ -146,8 +146,8 @@ static int write_record(struct export *export, const struct directory_record *re
 	return 0;
 }
 
-static void on_malformed(void *context, enum directory_table table,
-			 const struct directory_malformed *malformed)
+static void on_malformed_exported_record(void *context, enum directory_table table,
+					 const struct directory_malformed *malformed)
 {
 	const struct exchange_export_settings *settings = context;
 	struct directory_key key = {table, malformed->key};
@@ -165,12 +165,13 @@ static int export_table(struct export *export, enum directory_table table)
 	size_t count;
 	int result;
 
-	exchange_pages_hear_malformed(pages, on_malformed, (void *)export->settings);
+	exchange_pages_hear_malformed(pages, on_malformed_exported_record,
+				      (void *)export->settings);
 	while ((result = exchange_pages_next(pages, &records, &count)) > 0) {
 		for (size_t i = 0; result >= 0 && i < count; i++)
-			result = write_record(export, &records[i]);
+			result = write_exported_record(export, &records[i]);
 		if (result >= 0)
-			result = flush(export);
+			result = flush_export_text(export);
 		if (result < 0)
 			break;
 	}
@@ -205,7 +206,7 @@ int exchange_export(struct exchange_server *server, const struct exchange_export
 
 	exchange_write_head(settings->format, &export.text);
 	if (error == 0)
-		error = flush(&export);
+		error = flush_export_text(&export);
 	for (unsigned table = DIRECTORY_NO_TABLE + 1; error == 0 && table < DIRECTORY_TABLES;
 	     table++)
 		if (has_table(settings, table))

@@ -51,8 +51,8 @@ void exchange_import_forget(struct exchange_import *import, enum exchange_event 
 	import->counts[event] = 0;
 }
 
-static void tell_bad(struct exchange_import *import, const struct exchange_entry *entry,
-		     struct str text)
+static void tell_bad_entry(struct exchange_import *import, const struct exchange_entry *entry,
+			   struct str text)
 {
 	import_tell(import, &(struct exchange_report){.event = EXCHANGE_BAD,
 						      .file = entry->file,
@@ -73,7 +73,7 @@ static void check_entry(struct exchange_import *import, const struct exchange_en
 	}
 	snprintf(text, sizeof text, "the same key is in line %u%s", first.line,
 		 first.file == here.file ? "" : " of a file before");
-	tell_bad(import, entry, str_from(text));
+	tell_bad_entry(import, entry, str_from(text));
 }
 
 /* The record of a malformed line is not removed. */
@@ -83,7 +83,7 @@ static void check_problem(struct exchange_import *import, const struct exchange_
 
 	if (entry->record.key.table != DIRECTORY_NO_TABLE)
 		(void)exchange_seen_add(import->seen, &entry->record.key, here);
-	tell_bad(import, entry, entry->problem);
+	tell_bad_entry(import, entry, entry->problem);
 }
 
 int exchange_import_check(struct exchange_import *import, struct exchange_reader *reader)

@@ -34,7 +34,7 @@ void exchange_server_stop(struct exchange_server *server)
 	os_loop_stop(server->loop);
 }
 
-static void explain(struct exchange_server *server, const char *text)
+static void explain_server_problem(struct exchange_server *server, const char *text)
 {
 	struct buffer problem = {0};
 
@@ -58,7 +58,7 @@ bool exchange_server_has_failed(struct exchange_server *server,
 	if (answer->error == DIRECTORY_ERROR_NONE)
 		return false;
 	server->error = answer->error;
-	explain(server, answer->error_text != NULL ? answer->error_text : "");
+	explain_server_problem(server, answer->error_text != NULL ? answer->error_text : "");
 	return true;
 }
 
@@ -104,7 +104,7 @@ void exchange_fields(const struct str *words, size_t count, struct directory_fie
 		directory_frame_split_result(words[i], &fields[i].name, &fields[i].value);
 }
 
-static void on_page(void *context, const struct directory_answer_text *answer)
+static void on_page_of_table(void *context, const struct directory_answer_text *answer)
 {
 	struct exchange_pages *pages = context;
 
@@ -122,7 +122,8 @@ struct exchange_pages *exchange_pages_new(struct exchange_server *server,
 	pages->server = server;
 	pages->table = table;
 	pages->arena = arena_new();
-	pages->question = (struct directory_question){.answered = on_page, .context = pages};
+	pages->question =
+		(struct directory_question){.answered = on_page_of_table, .context = pages};
 	buffer_append_str(&pages->prefix, prefix);
 	return pages;
 }

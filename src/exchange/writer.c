@@ -58,7 +58,7 @@ static void each_column(void (*each)(void *context, const char *name), void *con
 	}
 }
 
-static void append_name(void *context, const char *name)
+static void append_column_name(void *context, const char *name)
 {
 	struct buffer *out = context;
 
@@ -71,12 +71,12 @@ void exchange_write_head(enum exchange_format format, struct buffer *out)
 	if (format != EXCHANGE_CSV)
 		return;
 	buffer_append_string(out, "table,key");
-	each_column(append_name, out);
+	each_column(append_column_name, out);
 	buffer_append_string(out, "\r\n");
 }
 
 /* Appends TEXT to a quoted cell. */
-static void append_quoted(struct buffer *out, struct str text)
+static void append_quoted_cell_text(struct buffer *out, struct str text)
 {
 	for (size_t i = 0; i < text.length; i++) {
 		if (text.data[i] == '"')
@@ -96,7 +96,7 @@ static void append_cell(struct buffer *out, struct str text)
 		return;
 	}
 	buffer_append_byte(out, '"');
-	append_quoted(out, text);
+	append_quoted_cell_text(out, text);
 	buffer_append_byte(out, '"');
 }
 
@@ -105,7 +105,7 @@ struct row {
 	struct buffer *out;
 };
 
-static void append_column(void *context, const char *name)
+static void append_column_values(void *context, const char *name)
 {
 	const struct row *row = context;
 	struct str wanted = str_from(name);
@@ -122,21 +122,21 @@ static void append_column(void *context, const char *name)
 	append_cell(row->out, buffer_view(&values));
 }
 
-static void append_row(const struct directory_record *record, struct buffer *out)
+static void append_csv_row(const struct directory_record *record, struct buffer *out)
 {
 	struct row row = {record, out};
 
 	buffer_append_string(out, directory_table_name(record->key.table));
 	buffer_append_byte(out, ',');
 	append_cell(out, record->key.name);
-	each_column(append_column, &row);
+	each_column(append_column_values, &row);
 	buffer_append_string(out, "\r\n");
 }
 
 /* --- formats of other mail systems --- */
 
 /* Appends ADDRESS so that no format misinterprets its first byte. */
-static void append_address(struct buffer *out, struct str address)
+static void append_unambiguous_address(struct buffer *out, struct str address)
 {
 	ptrdiff_t at = str_find_last(address, '@');
 
@@ -163,7 +163,7 @@ static void append_targets(const struct directory_record *record, struct buffer 
 	}
 }
 
-static bool is_kind(const struct directory_record *record, const char *kind)
+static bool is_record_of_kind(const struct directory_record *record, const char *kind)
 {
 	return str_equal(directory_record_field(record, "kind"), str_from(kind));
 }
@@ -171,7 +171,7 @@ static bool is_kind(const struct directory_record *record, const char *kind)
 static bool is_forwarded(const struct directory_record *record)
 {
 	return record->key.table == DIRECTORY_ADDRESS &&
-	       (is_kind(record, "forward") || is_kind(record, "alias"));
+	       (is_record_of_kind(record, "forward") || is_record_of_kind(record, "alias"));
 }
 
 /* The local part of an address at DOMAIN; empty if it is in another domain. */
@@ -194,7 +194,7 @@ static bool has_usual_owner(const struct directory_record *record)
 	       str_equal(buffer_view(&owner), directory_record_field(record, "owner"));
 }
 
-static bool is_closed(const struct directory_record *record)
+static bool is_list_closed_to_posts(const struct directory_record *record)
 {
 	struct str post = directory_record_field(record, "post");
 
@@ -211,15 +211,15 @@ static const char *write_alias(const struct directory_record *record,
 		return "is no address";
 	if (local.length == 0)
 		return "is of another domain";
-	if (is_kind(record, "list") && !has_usual_owner(record))
+	if (is_record_of_kind(record, "list") && !has_usual_owner(record))
 		return "is a list whose owner is not owner-NAME";
 	if (str_equal(directory_record_field(record, "verp"), STR("yes")))
 		return "is a list with VERP";
-	if (is_closed(record))
+	if (is_list_closed_to_posts(record))
 		return "is a list to which not everybody may post";
-	if (!is_forwarded(record) && !is_kind(record, "list"))
+	if (!is_forwarded(record) && !is_record_of_kind(record, "list"))
 		return "is no forward, alias or list";
-	append_address(&name, record->key.name);
+	append_unambiguous_address(&name, record->key.name);
 	buffer_truncate(&name, name.length - strlen(settings->domain) - 1);
 	buffer_append_str(out, buffer_view(&name));
 	buffer_append_byte(out, ':');
@@ -244,12 +244,12 @@ static const char *write_domain(const struct directory_record *record,
 {
 	struct str name = record->key.name;
 
-	if (is_kind(record, "alias")) {
+	if (is_record_of_kind(record, "alias")) {
 		buffer_append_format(out, "@" STR_FORMAT "\t@" STR_FORMAT "\n", STR_ARGUMENTS(name),
 				     STR_ARGUMENTS(directory_record_field(record, "target")));
 		return NULL;
 	}
-	if (!is_kind(record, "local"))
+	if (!is_record_of_kind(record, "local"))
 		return "is a domain to relay to";
 	if (str_find(name, '.') < 0)
 		return "has no dot and would be taken for a user";
@@ -266,7 +266,7 @@ static const char *write_virtual(const struct directory_record *record,
 		return write_domain(record, settings, out);
 	if (!is_forwarded(record))
 		return "is no forward, alias or domain";
-	append_address(out, record->key.name);
+	append_unambiguous_address(out, record->key.name);
 	buffer_append_byte(out, '\t');
 	append_targets(record, out);
 	buffer_append_byte(out, '\n');
@@ -279,7 +279,7 @@ static const char *write_mailbox(const struct directory_record *record,
 {
 	ptrdiff_t at = str_find_last(record->key.name, '@');
 
-	if (record->key.table != DIRECTORY_ADDRESS || !is_kind(record, "mailbox"))
+	if (record->key.table != DIRECTORY_ADDRESS || !is_record_of_kind(record, "mailbox"))
 		return "is no mailbox";
 	if (directory_record_field(record, "user").length > 0 ||
 	    directory_record_field(record, "mailbox").length > 0 ||
@@ -287,7 +287,7 @@ static const char *write_mailbox(const struct directory_record *record,
 		return "has a user, a quota or another mailbox";
 	if (!has_usual_service(record, settings))
 		return "has another service than --service";
-	append_address(out, record->key.name);
+	append_unambiguous_address(out, record->key.name);
 	buffer_append_byte(out, '\t');
 	buffer_append_str(out, str_skip(record->key.name, (size_t)at + 1));
 	buffer_append_byte(out, '/');
@@ -314,7 +314,7 @@ const char *exchange_write(enum exchange_format format, const struct directory_r
 		buffer_append_byte(out, '\n');
 		return NULL;
 	case EXCHANGE_CSV:
-		append_row(record, out);
+		append_csv_row(record, out);
 		return NULL;
 	case EXCHANGE_ALIASES:
 		return write_alias(record, settings, out);
@@ -331,7 +331,7 @@ const char *exchange_write(enum exchange_format format, const struct directory_r
 bool exchange_write_is_list(enum exchange_format format, const struct directory_record *record)
 {
 	return format == EXCHANGE_ALIASES && record->key.table == DIRECTORY_ADDRESS &&
-	       is_kind(record, "list");
+	       is_record_of_kind(record, "list");
 }
 
 bool exchange_write_is_forward(const struct directory_record *record)
@@ -352,7 +352,7 @@ void exchange_write_member(struct str member, bool is_first, struct buffer *out)
 		buffer_append_string(out, ", ");
 	else if (text.length > 0 && text.data[text.length - 1] == ':')
 		buffer_append_byte(out, ' ');
-	append_address(out, member);
+	append_unambiguous_address(out, member);
 }
 
 void exchange_write_list_end(struct buffer *out)

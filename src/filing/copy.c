@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void keep(struct filing_work *work, struct str copy)
+static void keep_copy_name(struct filing_work *work, struct str copy)
 {
 	snprintf(work->kept, sizeof work->kept, "%.*s", (int)copy.length, copy.data);
 }
 
-static bool is_doubtful(const struct filing_work *work, const struct record_filing *row)
+static bool is_doubtful_filing(const struct filing_work *work, const struct record_filing *row)
 {
 	return row->others > 0 || work->message->is_in_doubt;
 }
@@ -19,8 +19,8 @@ void filing_copy_opened(struct filing_work *work)
 	const struct record_filing *row = &work->attempt.row;
 
 	work->was_filed = row->state == RECORD_FILED;
-	work->step =
-		work->was_filed && !is_doubtful(work, row) ? FILING_STEP_DONE : FILING_STEP_OPEN;
+	work->step = work->was_filed && !is_doubtful_filing(work, row) ? FILING_STEP_DONE
+								       : FILING_STEP_OPEN;
 }
 
 void filing_copy_looked(struct filing_work *work)
@@ -31,10 +31,10 @@ void filing_copy_looked(struct filing_work *work)
 	work->last_us = row->last_us;
 	work->was_searched = false;
 	if (work->was_filed)
-		keep(work, row->copy);
+		keep_copy_name(work, row->copy);
 	if (!row->is_ours && !work->was_filed)
 		work->step = FILING_STEP_EARLY; /* a crash now would leave no doubt */
-	else if (is_doubtful(work, row))
+	else if (is_doubtful_filing(work, row))
 		work->step = FILING_STEP_DOUBT;
 	else
 		work->step = work->was_filed ? FILING_STEP_MARK : FILING_STEP_APPEND;
@@ -60,12 +60,12 @@ void filing_copy_searched(struct filing_work *work, const struct mailstore_found
 		for (size_t i = 0; i < count; i++)
 			is_there = is_there || strcmp(found[i].copy, work->kept) == 0;
 		if (!is_there && count > 0)
-			keep(work, str_from(found[0].copy));
+			keep_copy_name(work, str_from(found[0].copy));
 		work->step = FILING_STEP_MARK;
 		return;
 	}
 	if (count > 0)
-		keep(work, str_from(found[0].copy));
+		keep_copy_name(work, str_from(found[0].copy));
 	work->step = count > 0 ? FILING_STEP_MARK : FILING_STEP_APPEND;
 }
 
@@ -78,7 +78,7 @@ void filing_copy_appended(struct filing_work *work, const struct mailstore_appen
 {
 	work->copy->verdict = append->verdict;
 	if (append->verdict.class == MAIL_OK) {
-		keep(work, str_from(append->copy));
+		keep_copy_name(work, str_from(append->copy));
 		work->step = FILING_STEP_MARK;
 	} else if (append->is_unknown) {
 		work->step = FILING_STEP_LOST;

@@ -6,7 +6,7 @@
 #include "os/clock.h"
 #include <stdio.h>
 
-static bool is_any(const struct filing_work *work)
+static bool is_any_work(const struct filing_work *work)
 {
 	(void)work;
 	return true;
@@ -21,7 +21,7 @@ static void forget_twins(struct filing_item *items, size_t count)
 }
 
 /* The record's texts are gone with the next call. */
-static void keep(struct filing_work *work)
+static void keep_decision(struct filing_work *work)
 {
 	struct filing_copy *copy = work->copy;
 	struct record_attempt *attempt = &work->attempt;
@@ -122,7 +122,7 @@ int filing_decide(const struct filing *filing, struct filing_item *items, size_t
 	int error;
 
 	forget_twins(items, count);
-	filing_some_choose(&some, items, count, is_any);
+	filing_some_choose(&some, items, count, is_any_work);
 	error = limit_choices(filing, &some);
 	if (error == 0)
 		error = record_decide_all(filing->record, some.attempts, some.count);
@@ -132,7 +132,7 @@ int filing_decide(const struct filing *filing, struct filing_item *items, size_t
 		if (work->is_limited &&
 		    str_equal(work->attempt.place.folder, work->copy->other_folder))
 			tell_of_limit(filing, work);
-		keep(work);
+		keep_decision(work);
 	}
 	for (size_t i = 0; error == 0 && i < count; i++)
 		find_twins(&items[i]);

@@ -2,7 +2,7 @@
 #include "filing/doubt.h"
 #include "lock/name.h"
 
-static uint64_t key_of(struct str message_id)
+static uint64_t key_of_message_id(struct str message_id)
 {
 	struct lock_name name;
 
@@ -12,13 +12,13 @@ static uint64_t key_of(struct str message_id)
 
 void filing_doubt_add(struct filing_doubt *doubt, struct str message_id)
 {
-	doubt->keys[doubt->next] = key_of(message_id);
+	doubt->keys[doubt->next] = key_of_message_id(message_id);
 	doubt->next = (doubt->next + 1) % FILING_DOUBT_MAX;
 }
 
 bool filing_doubt_has(const struct filing_doubt *doubt, struct str message_id)
 {
-	uint64_t key = key_of(message_id);
+	uint64_t key = key_of_message_id(message_id);
 
 	for (size_t i = 0; i < FILING_DOUBT_MAX; i++)
 		if (doubt->keys[i] == key)

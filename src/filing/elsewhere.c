@@ -47,7 +47,7 @@ int filing_move(const struct filing *filing, struct filing_item *items, size_t c
 }
 
 /* A twin without another folder is refused with the first one. */
-static void settle(struct filing_work *work)
+static void settle_refused_copy(struct filing_work *work)
 {
 	if (!work->is_settled && work->twin != NULL && work->twin->step == FILING_STEP_REFUSED) {
 		work->copy->verdict = work->twin->copy->verdict;
@@ -67,7 +67,7 @@ static bool begin_again(const struct filing *filing, struct filing_item *item)
 		struct filing_work *work = &item->works[i];
 
 		if (!is_moved(work)) {
-			settle(work);
+			settle_refused_copy(work);
 			continue;
 		}
 		has_any = true;
@@ -78,7 +78,7 @@ static bool begin_again(const struct filing *filing, struct filing_item *item)
 	return has_any;
 }
 
-static bool is_refused(const struct filing_item *item)
+static bool has_moved_copy(const struct filing_item *item)
 {
 	for (size_t i = 0; !item->message->is_busy && i < item->message->copy_count; i++)
 		if (is_moved(&item->works[i]))
@@ -92,7 +92,7 @@ size_t filing_moved(const struct filing *filing, struct filing_item *items, size
 	size_t used = 0;
 
 	for (size_t i = 0; i < count; i++)
-		if (is_refused(&items[i]) && begin_again(filing, &items[i]))
+		if (has_moved_copy(&items[i]) && begin_again(filing, &items[i]))
 			again_out[used++] = items[i];
 	return used;
 }

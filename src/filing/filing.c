@@ -25,7 +25,7 @@ void filing_free(struct filing *filing)
 	free(filing);
 }
 
-static void take_token(struct record_token *token)
+static void make_record_token(struct record_token *token)
 {
 	for (size_t i = 0; i < RECORD_TOKEN_SIZE; i += sizeof(uint64_t)) {
 		uint64_t random = os_random_u64();
@@ -50,7 +50,7 @@ static void begin_item(struct filing_item *item, struct filing_message *message)
 					     .attempt.decision = message->copies[i].decision,
 					     .is_settled = message->copies[i].is_settled};
 		message->copies[i].is_early = false;
-		take_token(&item->works[i].attempt.token);
+		make_record_token(&item->works[i].attempt.token);
 	}
 }
 
@@ -71,7 +71,7 @@ static bool concerns_all(int error)
 
 /* Whether the record takes nothing now, from anybody. One connection that was lost, or one answer
  * that was late, says nothing of the next one. */
-static bool is_away(const struct filing *filing, int error)
+static bool is_record_away(const struct filing *filing, int error)
 {
 	bool is_there;
 
@@ -83,7 +83,7 @@ static bool is_away(const struct filing *filing, int error)
 }
 
 /* A copy whose second transaction did not hold. */
-static void lose(const struct filing *filing, struct filing_work *work)
+static void lose_filing_work(const struct filing *filing, struct filing_work *work)
 {
 	if (work->step == FILING_STEP_FAILED || work->step == FILING_STEP_EARLY)
 		return; /* it left nothing, and it is known why */
@@ -97,7 +97,7 @@ static void lose_item(const struct filing *filing, struct filing_item *item)
 	for (size_t i = 0; i < item->message->copy_count; i++)
 		if (!item->works[i].is_settled && item->works[i].twin == NULL &&
 		    item->works[i].step != FILING_STEP_DONE)
-			lose(filing, &item->works[i]);
+			lose_filing_work(filing, &item->works[i]);
 }
 
 /* Because of ERROR. Whether the record is away. */
@@ -109,7 +109,7 @@ static bool lose_all(const struct filing *filing, struct filing_item *items, siz
 	for (size_t i = 0; i < count; i++)
 		if (!items[i].message->is_busy)
 			lose_item(filing, &items[i]);
-	was_away = is_away(filing, error);
+	was_away = is_record_away(filing, error);
 	for (size_t i = 0; i < count; i++)
 		items[i].message->is_away |= was_away && !items[i].message->is_busy;
 	return was_away;

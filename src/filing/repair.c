@@ -23,7 +23,7 @@ const char *filing_repair_name(enum filing_repair_kind kind)
 
 /* ---- the files of the mailbox ---- */
 
-static void take_copy(void *context, const char *copy, const char *mark)
+static void take_surveyed_copy(void *context, const char *copy, const char *mark)
 {
 	struct repair_mailbox *mailbox = context;
 	struct repair_copy *found = memory_alloc_zero(1, sizeof *found);
@@ -61,10 +61,10 @@ static void free_copies(struct repair_mailbox *mailbox)
 }
 
 /* False: it was told. */
-static bool survey(struct repair_mailbox *mailbox)
+static bool survey_mailbox(struct repair_mailbox *mailbox)
 {
 	int error = mailstore_survey(mailbox->store, mailbox->place->user, mailbox->place->folder,
-				     take_copy, mailbox);
+				     take_surveyed_copy, mailbox);
 
 	if (error == 0 || error == -EOPNOTSUPP)
 		return true;
@@ -111,7 +111,7 @@ static const struct record_filing *filing_of(const struct record_listed *listed,
 	return NULL; /* it was removed meanwhile */
 }
 
-static void take_message(void *context, const struct record_listed *listed)
+static void take_listed_message(void *context, const struct record_listed *listed)
 {
 	struct page *page = context;
 	const struct record_filing *filing = filing_of(listed, page->mailbox->place);
@@ -127,13 +127,13 @@ static void take_message(void *context, const struct record_listed *listed)
 	page->row_count++;
 }
 
-static void count(struct filing_repair *repair, uint64_t rows)
+static void count_repaired_rows(struct filing_repair *repair, uint64_t rows)
 {
 	repair->rows += rows;
 	repair->progress(repair->context, repair->rows);
 }
 
-static int read_page(struct page *page)
+static int read_page_of_messages(struct page *page)
 {
 	struct filing_repair *repair = page->mailbox->repair;
 	const struct record_query query = {
@@ -143,13 +143,13 @@ static int read_page(struct page *page)
 	arena_reset(page->arena);
 	page->row_count = 0;
 	page->messages = 0;
-	error = record_list(repair->record, &query, take_message, page);
+	error = record_list(repair->record, &query, take_listed_message, page);
 	for (size_t i = 0; i < page->row_count && error == 0; i++) {
 		error = repair_row(page->mailbox, &page->rows[i]);
 		if (i % PROGRESS_EVERY == 0)
-			count(repair, 0);
+			count_repaired_rows(repair, 0);
 	}
-	count(repair, page->messages);
+	count_repaired_rows(repair, page->messages);
 	return error;
 }
 
@@ -161,7 +161,7 @@ static int repair_rows(struct repair_mailbox *mailbox)
 	page->mailbox = mailbox;
 	page->arena = arena_new();
 	do
-		error = read_page(page);
+		error = read_page_of_messages(page);
 	while (error == 0 && page->messages == PAGE);
 	arena_free(page->arena);
 	free(page);
@@ -178,7 +178,7 @@ static int repair_copies(struct repair_mailbox *mailbox)
 		if (error != 0 || copy->has_row)
 			continue;
 		error = repair_copy(mailbox, copy);
-		count(mailbox->repair, 1);
+		count_repaired_rows(mailbox->repair, 1);
 	}
 	return error;
 }
@@ -194,7 +194,7 @@ int filing_repair_mailbox(struct filing_repair *repair, const struct record_plac
 		repair_tell(&mailbox, FILING_REPAIR_FAILED, STR(""), "", why, false);
 		return 0;
 	}
-	if (survey(&mailbox)) {
+	if (survey_mailbox(&mailbox)) {
 		error = repair_rows(&mailbox);
 		if (error == 0)
 			error = repair_copies(&mailbox);

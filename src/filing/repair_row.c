@@ -33,8 +33,8 @@ static bool is_recent(const struct comparison *comparison)
 	       age_us < comparison->mailbox->store->append_max_us + RECENT_US;
 }
 
-static void tell(const struct comparison *comparison, enum filing_repair_kind kind,
-		 const char *copy, const char *text, bool is_repaired)
+static void tell_repair_of_row(const struct comparison *comparison, enum filing_repair_kind kind,
+			       const char *copy, const char *text, bool is_repaired)
 {
 	repair_tell(comparison->mailbox, kind, comparison->row->id, copy, text, is_repaired);
 }
@@ -48,7 +48,7 @@ static void choose_kept(struct comparison *comparison)
 			comparison->kept = i;
 }
 
-static int look(struct comparison *comparison, struct arena *arena)
+static int look_up_row_and_copies(struct comparison *comparison, struct arena *arena)
 {
 	const struct repair_mailbox *mailbox = comparison->mailbox;
 	static const struct record_token nobody;
@@ -68,7 +68,8 @@ static int look(struct comparison *comparison, struct arena *arena)
 		error = mailstore_find(mailbox->store, &comparison->place, arena,
 				       &comparison->found, &comparison->found_count);
 	if (error != 0) {
-		tell(comparison, FILING_REPAIR_FAILED, "", mailbox->store->error, false);
+		tell_repair_of_row(comparison, FILING_REPAIR_FAILED, "", mailbox->store->error,
+				   false);
 		return -ECANCELED;
 	}
 	choose_kept(comparison);
@@ -112,19 +113,21 @@ static void tell_of_row(const struct comparison *comparison)
 	const char *kept;
 
 	if (comparison->found_count == 0) {
-		tell(comparison, is_filed ? FILING_REPAIR_MISSING : FILING_REPAIR_ABANDONED,
-		     comparison->recorded, "", is_changed);
+		tell_repair_of_row(comparison,
+				   is_filed ? FILING_REPAIR_MISSING : FILING_REPAIR_ABANDONED,
+				   comparison->recorded, "", is_changed);
 		return;
 	}
 	kept = comparison->found[comparison->kept].copy;
 	if (!is_filed)
-		tell(comparison, FILING_REPAIR_UNMARKED, kept, "", is_changed);
+		tell_repair_of_row(comparison, FILING_REPAIR_UNMARKED, kept, "", is_changed);
 	else if (strcmp(kept, comparison->recorded) != 0)
-		tell(comparison, FILING_REPAIR_RENAMED, kept, comparison->recorded, is_changed);
+		tell_repair_of_row(comparison, FILING_REPAIR_RENAMED, kept, comparison->recorded,
+				   is_changed);
 }
 
 /* Still under the lock, after record_check(). */
-static void remove_surplus(const struct comparison *comparison)
+static void remove_surplus_copies(const struct comparison *comparison)
 {
 	const struct repair_mailbox *mailbox = comparison->mailbox;
 
@@ -137,20 +140,23 @@ static void remove_surplus(const struct comparison *comparison)
 		if (mailbox->repair->applies)
 			error = mailstore_remove(mailbox->store, &comparison->place, copy);
 		if (error != 0 && error != -ENOENT)
-			tell(comparison, FILING_REPAIR_FAILED, copy, mailbox->store->error, false);
+			tell_repair_of_row(comparison, FILING_REPAIR_FAILED, copy,
+					   mailbox->store->error, false);
 		else
-			tell(comparison, FILING_REPAIR_SURPLUS, copy, "", mailbox->repair->applies);
+			tell_repair_of_row(comparison, FILING_REPAIR_SURPLUS, copy, "",
+					   mailbox->repair->applies);
 	}
 }
 
-static int compare(struct comparison *comparison, struct arena *arena, bool *is_told_out)
+static int compare_row_and_copies(struct comparison *comparison, struct arena *arena,
+				  bool *is_told_out)
 {
-	int error = look(comparison, arena);
+	int error = look_up_row_and_copies(comparison, arena);
 
 	if (error != 0)
 		return error;
 	if (is_recent(comparison)) {
-		tell(comparison, FILING_REPAIR_RECENT, "", "", false);
+		tell_repair_of_row(comparison, FILING_REPAIR_RECENT, "", "", false);
 		return -ECANCELED;
 	}
 	*is_told_out = true;
@@ -159,7 +165,7 @@ static int compare(struct comparison *comparison, struct arena *arena, bool *is_
 	if (error == 0)
 		error = record_check(comparison->mailbox->repair->record);
 	if (error == 0)
-		remove_surplus(comparison);
+		remove_surplus_copies(comparison);
 	return error;
 }
 
@@ -178,10 +184,12 @@ int repair_row(const struct repair_mailbox *mailbox, const struct repair_row *ro
 	int error = repair_begin(mailbox->repair, row->id);
 
 	if (error == -EAGAIN) {
-		tell(&comparison, FILING_REPAIR_RECENT, "", "another process has its lock", false);
+		tell_repair_of_row(&comparison, FILING_REPAIR_RECENT, "",
+				   "another process has its lock", false);
 		error = -ECANCELED;
 	} else if (error == 0) {
-		error = repair_end(mailbox->repair, compare(&comparison, arena, &is_told));
+		error = repair_end(mailbox->repair,
+				   compare_row_and_copies(&comparison, arena, &is_told));
 	}
 	if (error == 0 && is_told)
 		tell_of_row(&comparison);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct mailstore_place place_of(const struct filing_work *work)
+static struct mailstore_place place_of_filing(const struct filing_work *work)
 {
 	return (struct mailstore_place){
 		.user = work->copy->place.user,
@@ -26,10 +26,10 @@ static void set_failed(const struct filing *filing, struct filing_work *work, co
 }
 
 /* Removes all copies but the one that is kept. A failure cannot be removed leaves the doubt. */
-static void remove_surplus(const struct filing *filing, struct filing_work *work,
-			   const struct mailstore_found *found, size_t count)
+static void remove_surplus_found(const struct filing *filing, struct filing_work *work,
+				 const struct mailstore_found *found, size_t count)
 {
-	const struct mailstore_place place = place_of(work);
+	const struct mailstore_place place = place_of_filing(work);
 
 	for (size_t i = 0; i < count; i++) {
 		int error;
@@ -53,7 +53,7 @@ static void remove_surplus(const struct filing *filing, struct filing_work *work
 
 static void search_copy(const struct filing *filing, struct filing_work *work)
 {
-	struct mailstore_place place = place_of(work);
+	struct mailstore_place place = place_of_filing(work);
 	unsigned char encoded[DECODE_DIGEST_SIZE];
 	struct arena *arena = arena_new();
 	struct mailstore_found *found;
@@ -71,7 +71,7 @@ static void search_copy(const struct filing *filing, struct filing_work *work)
 		work->was_searched = true;
 		filing_copy_searched(work, found, count);
 		filing_tell(filing, count > 0 ? FILING_FOUND : FILING_MISSING, work, NULL);
-		remove_surplus(filing, work, found, count);
+		remove_surplus_found(filing, work, found, count);
 	}
 	arena_free(arena);
 }
@@ -104,7 +104,7 @@ void filing_search(const struct filing *filing, struct filing_item *items, size_
 static struct mailstore_append append_of(const struct filing_work *work)
 {
 	return (struct mailstore_append){
-		.place = place_of(work),
+		.place = place_of_filing(work),
 		.content = work->message->content,
 		.is_binary = work->message->is_binary,
 		.sender = work->message->sender,
@@ -124,7 +124,7 @@ struct gate {
 	bool is_passed; /* at least once */
 };
 
-static int pass_gate(void *context)
+static int pass_filing_gate(void *context)
 {
 	struct gate *gate = context;
 
@@ -139,7 +139,7 @@ int filing_append(const struct filing *filing, struct filing_item *items, size_t
 		  bool *has_appended_out)
 {
 	struct gate gate = {.filing = filing};
-	const struct mailstore_gate door = {pass_gate, &gate};
+	const struct mailstore_gate door = {pass_filing_gate, &gate};
 
 	size_t most = for_each(filing, items, count, FILING_STEP_APPEND, NULL);
 	struct mailstore_append *appends = memory_alloc_zero(most + 1, sizeof *appends);

@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* Takes the locks of all messages that are not busy. */
-static int take_locks(const struct filing *filing, struct filing_item *items, size_t count)
+static int take_message_locks(const struct filing *filing, struct filing_item *items, size_t count)
 {
 	struct record_turn *turns = memory_alloc_zero(count, sizeof *turns);
 	size_t used = 0;
@@ -29,7 +29,7 @@ static int take_locks(const struct filing *filing, struct filing_item *items, si
 
 /* --- the first: the message is recorded, the attempts are noted --- */
 
-static struct record_message record_of(const struct filing_message *message, int64_t now_us)
+static struct record_message record_of_message(const struct filing_message *message, int64_t now_us)
 {
 	struct record_message record = {
 		.id = message->identity->id,
@@ -44,7 +44,7 @@ static struct record_message record_of(const struct filing_message *message, int
 	return record;
 }
 
-static void take_entry(struct filing_item *item, const struct record_entry *entry)
+static void take_record_entry(struct filing_item *item, const struct record_entry *entry)
 {
 	item->is_new = entry->is_new;
 	item->different = entry->different;
@@ -65,7 +65,8 @@ static unsigned count_before(const struct filing_item *items, size_t i)
 	return count;
 }
 
-static int put(const struct filing *filing, struct filing_item *items, size_t count)
+static int put_messages_into_record(const struct filing *filing, struct filing_item *items,
+				    size_t count)
 {
 	struct record_message *messages = memory_alloc_zero(count, sizeof *messages);
 	struct record_entry *entries = memory_alloc_zero(count, sizeof *entries);
@@ -76,7 +77,7 @@ static int put(const struct filing *filing, struct filing_item *items, size_t co
 	for (size_t i = 0; i < count; i++) {
 		if (!items[i].has_lock)
 			continue;
-		messages[used] = record_of(items[i].message, now_us);
+		messages[used] = record_of_message(items[i].message, now_us);
 		entries[used].message = &messages[used];
 		used++;
 	}
@@ -84,7 +85,7 @@ static int put(const struct filing *filing, struct filing_item *items, size_t co
 	used = 0;
 	for (size_t i = 0; error == 0 && i < count; i++)
 		if (items[i].has_lock)
-			take_entry(&items[i], &entries[used++]);
+			take_record_entry(&items[i], &entries[used++]);
 	for (size_t i = 0; error == 0 && i < count; i++)
 		items[i].different += count_before(items, i);
 	free(entries);
@@ -92,7 +93,7 @@ static int put(const struct filing *filing, struct filing_item *items, size_t co
 	return error;
 }
 
-static bool is_any(const struct filing_work *work)
+static bool is_any_attempt(const struct filing_work *work)
 {
 	(void)work;
 	return true;
@@ -103,7 +104,7 @@ static int open_copies(const struct filing *filing, struct filing_item *items, s
 	struct filing_some some CLEANUP(filing_some_clear);
 	int error;
 
-	filing_some_choose(&some, items, count, is_any);
+	filing_some_choose(&some, items, count, is_any_attempt);
 	error = record_open_all(filing->record, some.attempts, some.count, os_clock_wall_us());
 	for (size_t i = 0; error == 0 && i < some.count; i++)
 		filing_copy_opened(some.works[i]);
@@ -112,12 +113,12 @@ static int open_copies(const struct filing *filing, struct filing_item *items, s
 
 static int open_items(const struct filing *filing, struct filing_item *items, size_t count)
 {
-	int error = take_locks(filing, items, count);
+	int error = take_message_locks(filing, items, count);
 
 	for (size_t i = 0; error == 0 && i < count; i++)
 		items[i].message->is_busy = !items[i].has_lock;
 	if (error == 0)
-		error = put(filing, items, count);
+		error = put_messages_into_record(filing, items, count);
 	if (error == 0)
 		error = filing_decide(filing, items, count);
 	return error == 0 ? open_copies(filing, items, count) : error;
@@ -184,7 +185,7 @@ bool filing_is_open(const struct filing_item *items, size_t count)
 }
 
 /* What we noted is taken back, as nothing was appended. */
-static int withdraw(const struct filing *filing, const struct filing_item *item)
+static int withdraw_attempts(const struct filing *filing, const struct filing_item *item)
 {
 	int error = 0;
 
@@ -195,7 +196,7 @@ static int withdraw(const struct filing *filing, const struct filing_item *item)
 	return error;
 }
 
-static bool is_early(const struct filing_work *work)
+static bool is_early_attempt(const struct filing_work *work)
 {
 	return work->step == FILING_STEP_EARLY;
 }
@@ -217,7 +218,7 @@ static void set_early(const struct filing *filing, struct filing_work *work)
 }
 
 /* Copies for which nothing can be done now: others of their messages are not concerned. */
-static int put_off(const struct filing *filing, struct filing_item *items, size_t count)
+static int put_off_attempts(const struct filing *filing, struct filing_item *items, size_t count)
 {
 	struct filing_some some CLEANUP(filing_some_clear);
 	int error;
@@ -227,14 +228,14 @@ static int put_off(const struct filing *filing, struct filing_item *items, size_
 		(void)filing_copy_is_early(some.works[i], os_clock_wall_us(),
 					   filing->store->append_max_us);
 	filing_some_clear(&some);
-	filing_some_choose(&some, items, count, is_early);
+	filing_some_choose(&some, items, count, is_early_attempt);
 	for (size_t i = 0; i < some.count; i++)
 		set_early(filing, some.works[i]);
 	error = record_end_all(filing->record, some.attempts, some.count);
 	return error;
 }
 
-static int look(const struct filing *filing, struct filing_item *items, size_t count)
+static int look_up_attempts(const struct filing *filing, struct filing_item *items, size_t count)
 {
 	struct filing_some some CLEANUP(filing_some_clear);
 	int error;
@@ -246,16 +247,17 @@ static int look(const struct filing *filing, struct filing_item *items, size_t c
 	return error;
 }
 
-static int look_again(const struct filing *filing, struct filing_item *items, size_t count)
+static int look_up_attempts_again(const struct filing *filing, struct filing_item *items,
+				  size_t count)
 {
-	int error = take_locks(filing, items, count);
+	int error = take_message_locks(filing, items, count);
 
 	for (size_t i = 0; error == 0 && i < count; i++)
 		if (!items[i].message->is_busy && !items[i].has_lock)
-			error = withdraw(filing, &items[i]);
+			error = withdraw_attempts(filing, &items[i]);
 	if (error == 0)
-		error = look(filing, items, count);
-	return error == 0 ? put_off(filing, items, count) : error;
+		error = look_up_attempts(filing, items, count);
+	return error == 0 ? put_off_attempts(filing, items, count) : error;
 }
 
 static bool is_to_be_marked(const struct filing_work *work)
@@ -263,7 +265,7 @@ static bool is_to_be_marked(const struct filing_work *work)
 	return work->step == FILING_STEP_MARK && !work->was_filed;
 }
 
-static bool has_ended(const struct filing_work *work)
+static bool has_filing_ended(const struct filing_work *work)
 {
 	return (work->step == FILING_STEP_MARK && work->was_filed) ||
 	       work->step == FILING_STEP_FAILED;
@@ -294,11 +296,12 @@ static int end_others(const struct filing *filing, struct filing_item *items, si
 {
 	struct filing_some some CLEANUP(filing_some_clear);
 
-	filing_some_choose(&some, items, count, has_ended);
+	filing_some_choose(&some, items, count, has_filing_ended);
 	return record_end_all(filing->record, some.attempts, some.count);
 }
 
-static int settle(const struct filing *filing, struct filing_item *items, size_t count)
+static int settle_other_attempts(const struct filing *filing, struct filing_item *items,
+				 size_t count)
 {
 	struct filing_some some CLEANUP(filing_some_clear);
 	int64_t before_us = filing_settled_before_us(filing->store);
@@ -311,7 +314,7 @@ static int settle(const struct filing *filing, struct filing_item *items, size_t
 }
 
 /* Writes how the copies ended. */
-static int mark(const struct filing *filing, struct filing_item *items, size_t count)
+static int mark_ended_copies(const struct filing *filing, struct filing_item *items, size_t count)
 {
 	int error = mark_filed(filing, items, count);
 
@@ -319,7 +322,7 @@ static int mark(const struct filing *filing, struct filing_item *items, size_t c
 		error = end_others(filing, items, count);
 	if (error == 0)
 		error = filing_move(filing, items, count);
-	return error == 0 ? settle(filing, items, count) : error;
+	return error == 0 ? settle_other_attempts(filing, items, count) : error;
 }
 
 /* Once the transaction holds. */
@@ -343,13 +346,13 @@ int filing_close(const struct filing *filing, struct filing_item *items, size_t 
 	int error = record_begin(filing->record);
 
 	if (error == 0)
-		error = look_again(filing, items, count);
+		error = look_up_attempts_again(filing, items, count);
 	if (error == 0) {
 		filing_search(filing, items, count);
 		error = filing_append(filing, items, count, has_appended_out);
 	}
 	if (error == 0)
-		error = mark(filing, items, count);
+		error = mark_ended_copies(filing, items, count);
 	error = end_transaction(filing, error);
 	for (size_t i = 0; error == 0 && i < count; i++)
 		set_done(filing, &items[i]);

@@ -53,8 +53,8 @@ static struct str slice_of(const struct parser *p, size_t start, size_t end)
 	return str_slice(p->lexer.text.data + start, end - start);
 }
 
-static void tell(struct parser *p, enum header_element_kind kind, struct str address,
-		 struct str text)
+static void tell_address_element(struct parser *p, enum header_element_kind kind,
+				 struct str address, struct str text)
 {
 	const struct header_element element = {kind, address, header_trim(text)};
 
@@ -64,7 +64,7 @@ static void tell(struct parser *p, enum header_element_kind kind, struct str add
 		p->error = p->take(p->context, &element);
 }
 
-static bool is_address(const struct parser *p, struct str text)
+static bool is_parsed_address(const struct parser *p, struct str text)
 {
 	struct mail_address parsed;
 
@@ -73,7 +73,7 @@ static bool is_address(const struct parser *p, struct str text)
 
 /* An encoded word, or a quoted text of several words, is a name, though a local part could be
  * written so. */
-static bool is_name(struct str text)
+static bool is_display_name(struct str text)
 {
 	bool is_encoded = text.length > 4 && str_starts_with(text, STR("=?")) &&
 			  str_equal(str_skip(text, text.length - 2), STR("?="));
@@ -84,20 +84,20 @@ static bool is_name(struct str text)
 }
 
 /* Appends @HOSTNAME to the local part at the end of ADDRESSES. False: that is no address. */
-static bool qualify(struct parser *p, size_t start)
+static bool qualify_local_part(struct parser *p, size_t start)
 {
 	struct str address;
 
-	if (is_name(str_skip(buffer_view(&p->addresses), start)))
+	if (is_display_name(str_skip(buffer_view(&p->addresses), start)))
 		return false;
 	buffer_append_byte(&p->addresses, '@');
 	buffer_append_str(&p->addresses, p->rules->hostname);
 	address = str_skip(buffer_view(&p->addresses), start);
-	return is_address(p, address);
+	return is_parsed_address(p, address);
 }
 
 /* Adds @HOSTNAME after END of the text. */
-static void rewrite(struct parser *p, size_t end)
+static void rewrite_local_part(struct parser *p, size_t end)
 {
 	if (p->rewritten == NULL)
 		return;
@@ -133,7 +133,7 @@ static void clear_pending(struct parser *p)
 }
 
 /* No address in angle brackets follows: words are addresses, or bad. */
-static void flush(struct parser *p)
+static void flush_pending_words(struct parser *p)
 {
 	const struct pending *pending = (const struct pending *)(void *)buffer_data(&p->pending);
 
@@ -142,12 +142,12 @@ static void flush(struct parser *p)
 		struct str text = slice_of(p, one->start, one->end);
 
 		if (one->kind == PENDING_WORDS) {
-			tell(p, HEADER_ELEMENT_BAD, STR(""), text);
+			tell_address_element(p, HEADER_ELEMENT_BAD, STR(""), text);
 			continue;
 		}
 		if (one->kind == PENDING_BARE)
-			rewrite(p, one->end);
-		tell(p, HEADER_ELEMENT_ADDRESS, pending_address(p, one), STR(""));
+			rewrite_local_part(p, one->end);
+		tell_address_element(p, HEADER_ELEMENT_ADDRESS, pending_address(p, one), STR(""));
 	}
 	clear_pending(p);
 }
@@ -160,8 +160,9 @@ static void drop_into_name(struct parser *p)
 	for (size_t i = 0; i < pending_count(p); i++) {
 		bool is_whole = pending[i].kind == PENDING_ADDRESS;
 
-		tell(p, HEADER_ELEMENT_NAME, is_whole ? pending_address(p, &pending[i]) : STR(""),
-		     slice_of(p, pending[i].start, pending[i].end));
+		tell_address_element(p, HEADER_ELEMENT_NAME,
+				     is_whole ? pending_address(p, &pending[i]) : STR(""),
+				     slice_of(p, pending[i].start, pending[i].end));
 	}
 }
 
@@ -195,7 +196,7 @@ static void end_word(struct element *e)
 	buffer_reset(&e->word.text);
 }
 
-static void take_other(struct parser *p)
+static void take_other_byte(struct parser *p)
 {
 	begin_token(p);
 	end_word(&p->element);
@@ -205,7 +206,7 @@ static void take_other(struct parser *p)
 	p->lexer.is_plain = false;
 }
 
-static void take_word(struct parser *p)
+static void take_address_word(struct parser *p)
 {
 	struct element *e = &p->element;
 
@@ -214,7 +215,7 @@ static void take_word(struct parser *p)
 	header_lexer_word(&p->lexer, &e->word);
 	e->end = e->word.end;
 	if (e->word.text.length == 0)
-		take_other(p);
+		take_other_byte(p);
 }
 
 /* At '@', after the words of a local part. */
@@ -225,19 +226,19 @@ static void take_at(struct parser *p)
 	size_t start = e->word.start;
 
 	if (e->word.text.length == 0) {
-		take_other(p);
+		take_other_byte(p);
 		return;
 	}
 	buffer_append_str(&p->addresses, buffer_view(&e->word.text));
 	p->lexer.is_plain &= !e->word.has_gap && e->word.end == p->lexer.position;
 	if (!header_lexer_domain(&p->lexer, &p->addresses)) {
 		buffer_truncate(&p->addresses, address);
-		take_other(p);
+		take_other_byte(p);
 		return;
 	}
 	buffer_reset(&e->word.text);
 	e->end = p->lexer.position;
-	if (is_address(p, str_skip(buffer_view(&p->addresses), address))) {
+	if (is_parsed_address(p, str_skip(buffer_view(&p->addresses), address))) {
 		add_pending(p, PENDING_ADDRESS, start, e->end, address);
 		e->addresses++;
 	} else {
@@ -253,7 +254,7 @@ static void remove_addresses(struct parser *p)
 			p->pending.length - p->element.addresses * sizeof(struct pending));
 }
 
-static void add_words(struct parser *p)
+static void add_words_of_element(struct parser *p)
 {
 	const struct element *e = &p->element;
 	size_t address = p->addresses.length;
@@ -261,7 +262,7 @@ static void add_words(struct parser *p)
 
 	if (is_bare) {
 		buffer_append_str(&p->addresses, buffer_view(&e->word.text));
-		is_bare = qualify(p, address);
+		is_bare = qualify_local_part(p, address);
 	}
 	add_pending(p, is_bare ? PENDING_BARE : PENDING_WORDS, e->start, e->end, address);
 }
@@ -275,16 +276,16 @@ static void end_element(struct parser *p)
 
 	if (e->addresses > 0 && !has_words && e->bad_addresses == 0) {
 		p->lexer.is_plain &= e->addresses == 1;
-		flush(p);
+		flush_pending_words(p);
 	} else if (e->addresses + e->bad_addresses > 0) {
 		remove_addresses(p);
-		flush(p);
-		tell(p, HEADER_ELEMENT_BAD, STR(""), text);
+		flush_pending_words(p);
+		tell_address_element(p, HEADER_ELEMENT_BAD, STR(""), text);
 	} else if (has_words && e->is_after_angle) {
-		tell(p, HEADER_ELEMENT_REST, STR(""), text);
+		tell_address_element(p, HEADER_ELEMENT_REST, STR(""), text);
 		p->has_name = false;
 	} else if (has_words) {
-		add_words(p);
+		add_words_of_element(p);
 	}
 	reset_element(p);
 }
@@ -302,7 +303,7 @@ static void take_colon(struct parser *p)
 	remove_addresses(p);
 	if (is_group) {
 		p->in_group = true;
-		flush(p);
+		flush_pending_words(p);
 		reset_element(p);
 		return;
 	}
@@ -312,14 +313,14 @@ static void take_colon(struct parser *p)
 	e->end = p->lexer.position;
 }
 
-static void take_separator(struct parser *p)
+static void take_address_separator(struct parser *p)
 {
 	bool is_end = header_lexer_peek(&p->lexer) == ';';
 
 	end_element(p);
 	p->lexer.position++;
 	if (is_end && p->in_group)
-		flush(p);
+		flush_pending_words(p);
 	else if (is_end)
 		p->lexer.is_plain = false;
 	p->in_group &= !is_end;
@@ -339,15 +340,16 @@ static void take_angle(struct parser *p)
 	drop_into_name(p);
 	clear_pending(p);
 	header_lexer_angle(&p->lexer, &p->addresses, &angle);
-	if ((angle.kind == HEADER_ANGLE_LOCAL && !qualify(p, 0)) ||
-	    (angle.kind == HEADER_ANGLE_WHOLE && !is_address(p, buffer_view(&p->addresses))))
+	if ((angle.kind == HEADER_ANGLE_LOCAL && !qualify_local_part(p, 0)) ||
+	    (angle.kind == HEADER_ANGLE_WHOLE && !is_parsed_address(p, buffer_view(&p->addresses))))
 		angle.kind = HEADER_ANGLE_BAD;
 	else if (angle.kind == HEADER_ANGLE_LOCAL)
-		rewrite(p, angle.local_end);
+		rewrite_local_part(p, angle.local_end);
 	if (angle.kind == HEADER_ANGLE_BAD)
-		tell(p, HEADER_ELEMENT_BAD, STR(""), slice_of(p, start, p->lexer.position));
+		tell_address_element(p, HEADER_ELEMENT_BAD, STR(""),
+				     slice_of(p, start, p->lexer.position));
 	else if (angle.kind != HEADER_ANGLE_EMPTY)
-		tell(p, HEADER_ELEMENT_ADDRESS, buffer_view(&p->addresses), name);
+		tell_address_element(p, HEADER_ELEMENT_ADDRESS, buffer_view(&p->addresses), name);
 	clear_pending(p);
 	reset_element(p);
 	e->is_after_angle = true;
@@ -364,14 +366,14 @@ static void take_stray_end(struct parser *p)
 
 /* --- the list --- */
 
-static void take_list(struct parser *p)
+static void take_address_list(struct parser *p)
 {
 	header_lexer_space(&p->lexer);
 	while (p->error == 0 && !header_lexer_is_at_end(&p->lexer)) {
 		switch (header_lexer_peek(&p->lexer)) {
 		case ',':
 		case ';':
-			take_separator(p);
+			take_address_separator(p);
 			break;
 		case ':':
 			take_colon(p);
@@ -386,12 +388,12 @@ static void take_list(struct parser *p)
 			take_at(p);
 			break;
 		default:
-			take_word(p);
+			take_address_word(p);
 		}
 		header_lexer_space(&p->lexer);
 	}
 	end_element(p);
-	flush(p);
+	flush_pending_words(p);
 	if (p->in_group)
 		p->lexer.is_plain = false;
 }
@@ -407,7 +409,7 @@ int header_addresses_read(struct str text, const struct header_addresses_rules *
 				.last_semicolon = (size_t)(str_find_last(text, ';') + 1)};
 
 	header_lexer_init(&parser.lexer, text);
-	take_list(&parser);
+	take_address_list(&parser);
 	if (rewritten != NULL)
 		buffer_append_str(rewritten, str_skip(text, parser.copied));
 	if (is_plain_out != NULL)

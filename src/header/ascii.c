@@ -5,7 +5,7 @@
 #include "header/name.h"
 #include "mail/unicode.h"
 
-static bool is_of_domain(char c)
+static bool is_domain_byte(char c)
 {
 	return (unsigned char)c >= 0x80 || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
 	       (c >= 'a' && c <= 'z') || c == '-' || c == '.' || c == '_';
@@ -23,7 +23,7 @@ static void encode_domains(struct str text, struct buffer *out)
 		buffer_append_byte(out, text.data[i - 1]);
 		if (text.data[i - 1] != '@')
 			continue;
-		while (end < text.length && is_of_domain(text.data[end]))
+		while (end < text.length && is_domain_byte(text.data[end]))
 			end++;
 		domain = str_slice(text.data + i, end - i);
 		if (!header_name_is_8bit(domain) || mail_unicode_domain(domain, out) < 0)

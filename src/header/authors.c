@@ -29,7 +29,7 @@ static void append_harmless(struct buffer *out, struct str text)
 }
 
 /* PHRASE as a display name. */
-static void append_name(struct buffer *out, struct str phrase)
+static void append_author_name(struct buffer *out, struct str phrase)
 {
 	struct buffer harmless CLEANUP(buffer_clear) = {0};
 
@@ -45,7 +45,7 @@ static void append_author(struct reading *reading, const struct header_element *
 		buffer_append_byte(reading->list, ',');
 	buffer_append_byte(reading->list, ' ');
 	before = reading->list->length;
-	append_name(reading->list, element->text);
+	append_author_name(reading->list, element->text);
 	if (reading->list->length == before) {
 		buffer_append_str(reading->list, element->address);
 		return;
@@ -55,7 +55,7 @@ static void append_author(struct reading *reading, const struct header_element *
 	buffer_append_byte(reading->list, '>');
 }
 
-static int take_element(void *context, const struct header_element *element)
+static int take_author_element(void *context, const struct header_element *element)
 {
 	struct reading *reading = context;
 
@@ -72,17 +72,17 @@ static int take_element(void *context, const struct header_element *element)
 
 /* --- all other readings --- */
 
-static bool is_in(char c, const char *set)
+static bool is_char_of_set(char c, const char *set)
 {
 	return c != '\0' && strchr(set, c) != NULL;
 }
 
 static bool is_of_local_part(char c)
 {
-	return (unsigned char)c > ' ' && c != 0x7f && !is_in(c, "()<>[]:;@\\,\"");
+	return (unsigned char)c > ' ' && c != 0x7f && !is_char_of_set(c, "()<>[]:;@\\,\"");
 }
 
-static bool is_of_domain(char c)
+static bool is_author_domain_byte(char c)
 {
 	return (unsigned char)c >= 0x80 || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
 	       (c >= 'a' && c <= 'z') || c == '-' || c == '.';
@@ -106,13 +106,13 @@ static struct str local_before(struct str text, size_t end)
 }
 
 /* What is at the start of TEXT and could be a domain. */
-static struct str domain_of(struct str text)
+static struct str domain_at_start_of(struct str text)
 {
 	size_t length = 0;
 
 	if (text.length > 0 && text.data[0] == '[')
 		return str_slice(text.data, (size_t)(str_find(text, ']') + 1));
-	while (length < text.length && is_of_domain(text.data[length]))
+	while (length < text.length && is_author_domain_byte(text.data[length]))
 		length++;
 	while (length > 0 && text.data[length - 1] == '.')
 		length--;
@@ -134,7 +134,7 @@ static int read_around(const struct reading *reading, struct str text, size_t po
 	while (start < text.length && header_is_space(text.data[start]))
 		start++;
 	local = local_before(text, end);
-	domain = domain_of(str_skip(text, start));
+	domain = domain_at_start_of(str_skip(text, start));
 	if (local.length == 0 || domain.length == 0 ||
 	    (start - end > 1 && str_find(domain, '.') < 0))
 		return 0;
@@ -161,7 +161,8 @@ int header_authors_read(struct str list, const struct header_addresses_rules *ru
 	struct buffer only CLEANUP(buffer_clear) = {0};
 	struct reading reading = {.each = each, .context = context, .list = &only};
 	bool is_plain;
-	int error = header_addresses_read(list, rules, take_element, &reading, NULL, &is_plain);
+	int error =
+		header_addresses_read(list, rules, take_author_element, &reading, NULL, &is_plain);
 
 	if (error == 0 && reading.count == 0)
 		error = -EBADMSG;

@@ -56,7 +56,7 @@ void header_edit_free(struct header_edit *edit)
 	free(edit);
 }
 
-static void emit(struct header_edit *edit, struct str text, struct buffer *out)
+static void emit_header_text(struct header_edit *edit, struct str text, struct buffer *out)
 {
 	if (edit->settings.repairs)
 		header_lines_take(&edit->lines, text, out);
@@ -191,10 +191,10 @@ static void emit_field(struct header_edit *edit, const struct header_field *fiel
 		(void)header_field_parse(buffer_view(&encoded), &current);
 	}
 	if (may_grow(edit, field, &current)) {
-		emit(edit, current.whole, out);
+		emit_header_text(edit, current.whole, out);
 		edit->has_changed |= has_changed;
 	} else {
-		emit(edit, field->whole, out);
+		emit_header_text(edit, field->whole, out);
 	}
 	buffer_reset(&edit->only);
 }
@@ -224,11 +224,11 @@ static void add_missing(struct header_edit *edit, struct buffer *out)
 		edit->id = arena_copy_str(edit->arena, str_skip(buffer_view(&text), before));
 		buffer_append(&text, "\r\n", 2);
 	}
-	emit(edit, buffer_view(&text), out);
+	emit_header_text(edit, buffer_view(&text), out);
 }
 
 /* At the first line that is no part of a field. */
-static void end_header(struct header_edit *edit, struct buffer *out)
+static void end_edited_header(struct header_edit *edit, struct buffer *out)
 {
 	edit->part = PART_BODY;
 	add_missing(edit, out);
@@ -238,15 +238,15 @@ static void end_header(struct header_edit *edit, struct buffer *out)
  * and would find authors there that were not read here. */
 static void begin_body(struct header_edit *edit, struct buffer *out)
 {
-	end_header(edit, out);
+	end_edited_header(edit, out);
 	if (edit->settings.completes || edit->settings.has_authors)
-		emit(edit, STR("\r\n"), out);
-	emit(edit, buffer_view(&edit->field), out);
+		emit_header_text(edit, STR("\r\n"), out);
+	emit_header_text(edit, buffer_view(&edit->field), out);
 }
 
 /* The separator of a mailbox file, which some programs write first; procmail and formail quote
  * it. */
-static bool is_separator(const struct header_edit *edit)
+static bool is_mbox_from_line(const struct header_edit *edit)
 {
 	struct str line = buffer_view(&edit->field);
 
@@ -255,7 +255,7 @@ static bool is_separator(const struct header_edit *edit)
 }
 
 /* What is kept of a field, which is complete if IS_WHOLE. */
-static void end_field(struct header_edit *edit, bool is_whole, struct buffer *out)
+static void end_edited_field(struct header_edit *edit, bool is_whole, struct buffer *out)
 {
 	struct header_field field;
 
@@ -264,7 +264,7 @@ static void end_field(struct header_edit *edit, bool is_whole, struct buffer *ou
 		return;
 	}
 	if (!header_field_parse(buffer_view(&edit->field), &field)) {
-		if (!is_separator(edit))
+		if (!is_mbox_from_line(edit))
 			begin_body(edit, out);
 		else if (!is_whole)
 			edit->part = PART_DROP;
@@ -277,7 +277,7 @@ static void end_field(struct header_edit *edit, bool is_whole, struct buffer *ou
 	if (edit->part == PART_PASS && is_whole)
 		emit_field(edit, &field, out);
 	else if (edit->part == PART_PASS)
-		emit(edit, field.whole, out);
+		emit_header_text(edit, field.whole, out);
 	if (is_whole)
 		edit->part = PART_FIELD;
 	buffer_reset(&edit->field);
@@ -286,7 +286,7 @@ static void end_field(struct header_edit *edit, bool is_whole, struct buffer *ou
 /* --- the message --- */
 
 /* What is kept of a field is judged at the same byte, however the message comes in pieces. */
-static void take_part(struct header_edit *edit, struct str text, struct buffer *out)
+static void take_field_part(struct header_edit *edit, struct str text, struct buffer *out)
 {
 	size_t room = HEADER_FIELD_MAX + 1 - edit->field.length;
 
@@ -296,44 +296,44 @@ static void take_part(struct header_edit *edit, struct str text, struct buffer *
 		buffer_append_str(&edit->field, kept);
 		text = str_skip(text, kept.length);
 		if (edit->field.length > HEADER_FIELD_MAX)
-			end_field(edit, false, out);
+			end_edited_field(edit, false, out);
 	}
 	if (edit->part == PART_PASS || edit->part == PART_BODY)
-		emit(edit, text, out);
+		emit_header_text(edit, text, out);
 }
 
 /* Takes a line, or what there is of it, that belongs to the header; nothing if the body begins. */
-static size_t take_line(struct header_edit *edit, struct str text, struct buffer *out)
+static size_t take_header_line(struct header_edit *edit, struct str text, struct buffer *out)
 {
 	ptrdiff_t feed = str_find(text, '\n');
 	size_t length = feed >= 0 ? (size_t)feed + 1 : text.length;
 
 	if (!edit->is_in_line && text.data[0] != ' ' && text.data[0] != '\t') {
-		end_field(edit, true, out);
+		end_edited_field(edit, true, out);
 		if (edit->part != PART_BODY && text.data[0] == '\r')
-			end_header(edit, out);
+			end_edited_header(edit, out);
 		if (edit->part == PART_BODY)
 			return 0;
 	}
 	edit->is_in_line = feed < 0;
-	take_part(edit, str_slice(text.data, length), out);
+	take_field_part(edit, str_slice(text.data, length), out);
 	return length;
 }
 
 void header_edit_take(struct header_edit *edit, struct str text, struct buffer *out)
 {
 	while (text.length > 0 && edit->part != PART_BODY)
-		text = str_skip(text, take_line(edit, text, out));
+		text = str_skip(text, take_header_line(edit, text, out));
 	if (text.length > 0)
-		emit(edit, text, out);
+		emit_header_text(edit, text, out);
 }
 
 void header_edit_end(struct header_edit *edit, struct buffer *out)
 {
 	if (edit->part != PART_BODY)
-		end_field(edit, true, out);
+		end_edited_field(edit, true, out);
 	if (edit->part != PART_BODY)
-		end_header(edit, out);
+		end_edited_header(edit, out);
 	header_lines_end(&edit->lines, out);
 }
 

@@ -17,7 +17,7 @@ static const struct str untouched[] = {
 };
 
 /* The length of the spaces, or of the word, at the start of TEXT. */
-static size_t count(struct str text, bool spaces)
+static size_t count_spaces_or_word(struct str text, bool spaces)
 {
 	size_t i = 0;
 
@@ -30,12 +30,12 @@ static size_t count(struct str text, bool spaces)
  * which readers drop between encoded words. */
 static size_t run_length(struct str text)
 {
-	size_t length = count(text, false);
+	size_t length = count_spaces_or_word(text, false);
 
 	for (;;) {
 		struct str rest = str_skip(text, length);
-		size_t spaces = count(rest, true);
-		size_t word = count(str_skip(rest, spaces), false);
+		size_t spaces = count_spaces_or_word(rest, true);
+		size_t word = count_spaces_or_word(str_skip(rest, spaces), false);
 
 		if (!header_name_is_8bit(str_slice(rest.data + spaces, word)))
 			return length;
@@ -45,7 +45,7 @@ static size_t run_length(struct str text)
 
 static bool begins_with_encoded_word(struct str text)
 {
-	return header_name_is_encoded_word(str_slice(text.data, count(text, false)));
+	return header_name_is_encoded_word(str_slice(text.data, count_spaces_or_word(text, false)));
 }
 
 /* A fold is a space. */
@@ -73,16 +73,16 @@ static void encode_words(struct str text, struct buffer *out)
 	bool is_after = false; /* an encoded word */
 
 	while (text.length > 0) {
-		struct str spaces = str_slice(text.data, count(text, true));
+		struct str spaces = str_slice(text.data, count_spaces_or_word(text, true));
 		struct str word = str_skip(text, spaces.length);
 		struct str after;
 
 		buffer_append_str(out, spaces);
-		word.length = count(word, false);
+		word.length = count_spaces_or_word(word, false);
 		if (header_name_is_8bit(word)) {
 			word.length = run_length(str_skip(text, spaces.length));
 			after = str_skip(text, spaces.length + word.length);
-			after.length = count(after, true);
+			after.length = count_spaces_or_word(after, true);
 			if (!begins_with_encoded_word(
 				    str_skip(text, spaces.length + word.length + after.length)))
 				after.length = 0;
@@ -100,7 +100,7 @@ static void encode_words(struct str text, struct buffer *out)
 /* --- address lists --- */
 
 /* The end of what starts at POSITION of TEXT: a comment, or what CLOSES ends. */
-static size_t find_end(struct str text, size_t position, char opens, char closes)
+static size_t find_end_of_enclosed(struct str text, size_t position, char opens, char closes)
 {
 	size_t depth = 0;
 
@@ -120,8 +120,9 @@ static size_t find_end(struct str text, size_t position, char opens, char closes
 static size_t find_phrase_end(struct str text, size_t position)
 {
 	while (position < text.length && strchr("<>(),:;", text.data[position]) == NULL)
-		position = text.data[position] == '"' ? find_end(text, position, '"', '"')
-						      : position + 1;
+		position = text.data[position] == '"'
+				   ? find_end_of_enclosed(text, position, '"', '"')
+				   : position + 1;
 	return position;
 }
 
@@ -146,7 +147,7 @@ static void append_phrase(struct buffer *out, struct str phrase)
 /* IS_NAME: an address in brackets follows; otherwise it may be one. */
 static void encode_phrase(struct str phrase, bool is_name, struct buffer *out)
 {
-	size_t spaces = count(phrase, true);
+	size_t spaces = count_spaces_or_word(phrase, true);
 	struct str words = str_skip(phrase, spaces);
 
 	while (words.length > 0 && header_is_space(words.data[words.length - 1]))
@@ -201,10 +202,10 @@ static void encode_addresses(struct str text, struct buffer *out)
 		size_t end = i + 1;
 
 		if (text.data[i] == '<') {
-			end = find_end(text, i, '<', '>');
+			end = find_end_of_enclosed(text, i, '<', '>');
 			buffer_append(out, text.data + i, end - i);
 		} else if (text.data[i] == '(') {
-			end = find_end(text, i, '(', ')');
+			end = find_end_of_enclosed(text, i, '(', ')');
 			encode_comment(str_slice(text.data + i, end - i), out);
 		} else if (strchr(">),:;", text.data[i]) != NULL) {
 			buffer_append_byte(out, text.data[i]);

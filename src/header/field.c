@@ -24,7 +24,7 @@ static const struct str with_addresses[] = {
 	STR("mail-reply-to"),
 };
 
-static bool is_one_of(struct str name, const struct str *names, size_t count)
+static bool is_one_of_field_names(struct str name, const struct str *names, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (str_equal_nocase(name, names[i]))
@@ -56,12 +56,12 @@ bool header_field_parse(struct str whole, struct header_field *field_out)
 
 bool header_field_has_addresses(struct str name)
 {
-	return is_one_of(name, with_addresses, COUNT_OF(with_addresses));
+	return is_one_of_field_names(name, with_addresses, COUNT_OF(with_addresses));
 }
 
 bool header_field_is_private(struct str name)
 {
-	return is_one_of(name, privates, COUNT_OF(privates));
+	return is_one_of_field_names(name, privates, COUNT_OF(privates));
 }
 
 void header_field_complete(const struct header_field *field, struct str domain, struct buffer *out)

@@ -19,13 +19,13 @@ struct str header_trim(struct str text)
 	return text;
 }
 
-static bool is_control(char c)
+static bool is_ascii_control(char c)
 {
 	return ((unsigned char)c < ' ' && !header_is_space(c)) || c == 0x7f;
 }
 
 /* RFC 5322 section 3.2.3 and, by RFC 6532, non-ASCII characters. */
-static bool is_atext(char c)
+static bool is_atext_or_utf8(char c)
 {
 	unsigned char u = (unsigned char)c;
 
@@ -65,7 +65,7 @@ static size_t closed_end(struct str text, size_t position, char closes)
 }
 
 /* Finds out what does not match; false: something, so that the others are to be looked at again. */
-static bool match(struct header_lexer *lexer)
+static bool match_delimiters(struct header_lexer *lexer)
 {
 	struct str text = lexer->text;
 	size_t i = 0;
@@ -97,7 +97,7 @@ void header_lexer_init(struct header_lexer *lexer, struct str text)
 				       .has_comments = true,
 				       .has_brackets = true,
 				       .is_plain = true};
-	while (!match(lexer)) /* twice at most */
+	while (!match_delimiters(lexer)) /* twice at most */
 		;
 }
 
@@ -121,7 +121,7 @@ static void note_enclosed(struct header_lexer *lexer, struct str text)
 		       (text.data[0] == '(' && str_find(str_skip(text, 1), '(') >= 0);
 
 	for (size_t i = 0; i < text.length; i++)
-		lexer->is_plain &= !is_control(text.data[i]);
+		lexer->is_plain &= !is_ascii_control(text.data[i]);
 	lexer->is_plain &= !has_at || !is_deep;
 }
 
@@ -194,7 +194,7 @@ static bool take_encoded_word(struct header_lexer *lexer, struct buffer *out)
 	struct str word = str_slice(rest.data, encoded_word_length(rest));
 
 	for (size_t i = 0; i < word.length; i++)
-		lexer->is_plain &= is_atext(word.data[i]) || word.data[i] == '.';
+		lexer->is_plain &= is_atext_or_utf8(word.data[i]) || word.data[i] == '.';
 	buffer_append_str(out, word);
 	lexer->position += word.length;
 	return word.length > 0;
@@ -211,7 +211,7 @@ static bool take_atom(struct header_lexer *lexer, struct buffer *out)
 	}
 	if (take_encoded_word(lexer, out))
 		return true;
-	while (!header_lexer_is_at_end(lexer) && is_atext(header_lexer_peek(lexer)))
+	while (!header_lexer_is_at_end(lexer) && is_atext_or_utf8(header_lexer_peek(lexer)))
 		lexer->position++;
 	buffer_append(out, lexer->text.data + before, lexer->position - before);
 	return lexer->position > before;
@@ -284,7 +284,7 @@ static bool skip_route(struct header_lexer *lexer)
 	return lexer->position == before || header_lexer_peek(lexer) == ':';
 }
 
-static bool is_one_of(char c, const char *set)
+static bool is_byte_one_of(char c, const char *set)
 {
 	return c != '\0' && strchr(set, c) != NULL;
 }
@@ -341,8 +341,8 @@ static void skip_bad(struct header_lexer *lexer)
 	size_t separator = lexer->text.length;
 	size_t i = lexer->position;
 
-	while (i < lexer->text.length && !is_one_of(lexer->text.data[i], "<>")) {
-		if (is_one_of(lexer->text.data[i], ",;") && i < separator)
+	while (i < lexer->text.length && !is_byte_one_of(lexer->text.data[i], "<>")) {
+		if (is_byte_one_of(lexer->text.data[i], ",;") && i < separator)
 			separator = i;
 		i++;
 	}
@@ -359,7 +359,7 @@ void header_lexer_angle(struct header_lexer *lexer, struct buffer *out,
 	lexer->position++;
 	angle_out->kind = take_inner(lexer, &word, out);
 	angle_out->local_end = word.end;
-	if (!header_lexer_is_at_end(lexer) && !is_one_of(header_lexer_peek(lexer), ">,;"))
+	if (!header_lexer_is_at_end(lexer) && !is_byte_one_of(header_lexer_peek(lexer), ">,;"))
 		angle_out->kind = HEADER_ANGLE_BAD;
 	if (angle_out->kind == HEADER_ANGLE_BAD)
 		skip_bad(lexer);

@@ -4,7 +4,7 @@
 
 enum { WHOLE_MAX = HEADER_LINE_MAX + 2, BACK_MAX = 3 };
 
-static bool is_space(char byte)
+static bool is_line_space(char byte)
 {
 	return byte == ' ' || byte == '\t';
 }
@@ -15,7 +15,7 @@ static bool is_after_name(const char *line, size_t position)
 {
 	size_t next = position;
 
-	while (next < HEADER_LINE_MAX && is_space(line[next]))
+	while (next < HEADER_LINE_MAX && is_line_space(line[next]))
 		next++;
 	return line[position - 1] == ':' ||
 	       (line[next] == ':' && memchr(line, ':', position) == NULL);
@@ -23,14 +23,14 @@ static bool is_after_name(const char *line, size_t position)
 
 /* Where to break a line that is too long: before a space that does not only have spaces before it;
  * otherwise at the limit, but not inside a character of UTF-8. */
-static size_t find_break(const char *line)
+static size_t find_line_break(const char *line)
 {
 	size_t position = HEADER_LINE_MAX;
 	size_t first = 0;
 
-	while (first < HEADER_LINE_MAX && is_space(line[first]))
+	while (first < HEADER_LINE_MAX && is_line_space(line[first]))
 		first++;
-	while (position > first && !is_space(line[position]))
+	while (position > first && !is_line_space(line[position]))
 		position--;
 	if (position > first && !is_after_name(line, position))
 		return position;
@@ -43,8 +43,8 @@ static size_t find_break(const char *line)
 static void break_line(struct header_lines *lines, struct buffer *out)
 {
 	const char *line = buffer_data(&lines->line);
-	size_t position = find_break(line);
-	bool has_space = is_space(line[position]);
+	size_t position = find_line_break(line);
+	bool has_space = is_line_space(line[position]);
 	struct buffer rest = {0};
 
 	lines->breaks++;
@@ -74,7 +74,7 @@ static size_t short_lines(struct str text)
 	return done;
 }
 
-static size_t take_part(struct header_lines *lines, struct str text, struct buffer *out)
+static size_t take_part_of_line(struct header_lines *lines, struct str text, struct buffer *out)
 {
 	size_t room = WHOLE_MAX - lines->line.length;
 	size_t length = text.length < room ? text.length : room;
@@ -98,7 +98,7 @@ void header_lines_take(struct header_lines *lines, struct str text, struct buffe
 		if (length > 0)
 			buffer_append(out, text.data, length);
 		else
-			length = take_part(lines, text, out);
+			length = take_part_of_line(lines, text, out);
 		text = str_skip(text, length);
 	}
 }

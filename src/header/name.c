@@ -27,7 +27,7 @@ bool header_name_is_ascii(struct str name)
 	return true;
 }
 
-static bool is_special(char c)
+static bool is_special_character(char c)
 {
 	return c == '\0' || strchr("()<>[]:;@\\,.\"", c) != NULL;
 }
@@ -61,10 +61,10 @@ bool header_name_is_encoded_word(struct str word)
 	if (!split_word(word, &charset, &encoding, &text) || !header_name_is_ascii(word))
 		return false;
 	for (size_t i = 0; i < charset.length; i++)
-		if (charset.data[i] == ' ' || is_special(charset.data[i]))
+		if (charset.data[i] == ' ' || is_special_character(charset.data[i]))
 			return false;
 	for (size_t i = 0; i < text.length; i++)
-		if (text.data[i] == ' ' || (encoding == 'b' && is_special(text.data[i])))
+		if (text.data[i] == ' ' || (encoding == 'b' && is_special_character(text.data[i])))
 			return false;
 	return encoding == 'q' || encoding == 'b';
 }
@@ -73,7 +73,7 @@ bool header_name_is_encoded_word(struct str word)
 static void append_encoded_word(struct buffer *out, struct str word)
 {
 	for (size_t i = 0; i < word.length; i++) {
-		if (is_special(word.data[i]))
+		if (is_special_character(word.data[i]))
 			buffer_append_format(out, "=%02X", (unsigned char)word.data[i]);
 		else
 			buffer_append_byte(out, word.data[i]);
@@ -157,7 +157,8 @@ static void append_separator(struct buffer *out)
 
 /* Appends the words in TEXT and empties it. Where encoded words are next to it, a space is inside:
  * the one between two of them means nothing. */
-static void append_words(struct buffer *out, struct buffer *text, bool is_after, bool is_before)
+static void append_name_words(struct buffer *out, struct buffer *text, bool is_after,
+			      bool is_before)
 {
 	struct buffer name CLEANUP(buffer_clear) = {0};
 	bool is_encoded = !header_name_is_ascii(buffer_view(text));
@@ -177,7 +178,7 @@ static void append_words(struct buffer *out, struct buffer *text, bool is_after,
 /* Removes the commas and the like after an encoded word. */
 static struct str without_tail(struct str word)
 {
-	while (word.length > 0 && is_special(word.data[word.length - 1]))
+	while (word.length > 0 && is_special_character(word.data[word.length - 1]))
 		word.length--;
 	return word;
 }
@@ -193,7 +194,7 @@ void header_name_append_mixed(struct buffer *out, struct str text)
 		struct str encoded = without_tail(word);
 
 		if (header_name_is_encoded_word(encoded)) {
-			append_words(&name, &words, is_after, true);
+			append_name_words(&name, &words, is_after, true);
 			append_separator(&name);
 			append_encoded_word(&name, encoded);
 			is_after = true;
@@ -204,6 +205,6 @@ void header_name_append_mixed(struct buffer *out, struct str text)
 			buffer_append_str(&words, word);
 		}
 	}
-	append_words(&name, &words, is_after, false);
+	append_name_words(&name, &words, is_after, false);
 	buffer_append_str(out, buffer_view(&name));
 }

@@ -9,7 +9,7 @@
 enum { COLUMNS = 74, NAMES = 3 };
 
 /* The length of the piece at the start of TEXT, up to a ';' that is not quoted or in a comment. */
-static size_t piece_length(struct str text)
+static size_t length_of_parameter(struct str text)
 {
 	bool is_quoted = false;
 	size_t depth = 0;
@@ -33,7 +33,7 @@ static size_t piece_length(struct str text)
 }
 
 /* What VALUE means, without its quotes. */
-static void append_meaning(struct str value, struct buffer *out)
+static void append_unquoted_value(struct str value, struct buffer *out)
 {
 	for (size_t i = 0; i < value.length; i++) {
 		if (value.data[i] == '\\' && i + 1 < value.length)
@@ -44,7 +44,7 @@ static void append_meaning(struct str value, struct buffer *out)
 }
 
 /* RFC 2231 section 7: attribute-char. */
-static bool is_plain(char c)
+static bool is_attribute_char(char c)
 {
 	return (unsigned char)c > ' ' && (unsigned char)c < 0x7f &&
 	       strchr("*'%()<>@,;:\\\"/[]?=", c) == NULL;
@@ -53,7 +53,7 @@ static bool is_plain(char c)
 static void append_percent(struct buffer *out, struct str text)
 {
 	for (size_t i = 0; i < text.length; i++) {
-		if (is_plain(text.data[i]))
+		if (is_attribute_char(text.data[i]))
 			buffer_append_byte(out, text.data[i]);
 		else
 			buffer_append_format(out, "%%%02X", (unsigned char)text.data[i]);
@@ -76,7 +76,7 @@ static void append_sections(struct buffer *out, struct str name, struct str valu
 			struct str rest = str_skip(value, length);
 
 			next = is_utf8 ? utf8_length(rest) : 1;
-			column += next > 1 || !is_plain(rest.data[0]) ? 3 * next : 1;
+			column += next > 1 || !is_attribute_char(rest.data[0]) ? 3 * next : 1;
 			if (column > columns && length > 0)
 				break;
 			length += next;
@@ -129,14 +129,14 @@ static void encode_piece(struct str piece, struct buffer *out)
 		return;
 	}
 	buffer_append(out, piece.data, spaces);
-	append_meaning(value, &meaning);
+	append_unquoted_value(value, &meaning);
 	append_sections(out, name, buffer_view(&meaning));
 }
 
 void header_parameters_encode(struct str body, struct buffer *out)
 {
 	while (body.length > 0) {
-		struct str piece = str_slice(body.data, piece_length(body));
+		struct str piece = str_slice(body.data, length_of_parameter(body));
 
 		encode_piece(piece, out);
 		body = str_skip(body, piece.length);

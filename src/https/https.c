@@ -15,7 +15,7 @@ struct https_watch {
 	struct https_watch *next, *previous;
 };
 
-static void act(struct https *https, curl_socket_t socket, int events)
+static void tell_curl_about_socket(struct https *https, curl_socket_t socket, int events)
 {
 	int running;
 
@@ -23,18 +23,18 @@ static void act(struct https *https, curl_socket_t socket, int events)
 	os_loop_defer(https->loop, &https->collect);
 }
 
-static void on_socket(void *context, unsigned events)
+static void on_curl_socket(void *context, unsigned events)
 {
 	const struct https_watch *watch = context;
 
-	act(watch->https, watch->socket,
-	    ((events & OS_WATCH_READ) != 0 ? CURL_CSELECT_IN : 0) |
-		    ((events & OS_WATCH_WRITE) != 0 ? CURL_CSELECT_OUT : 0));
+	tell_curl_about_socket(watch->https, watch->socket,
+			       ((events & OS_WATCH_READ) != 0 ? CURL_CSELECT_IN : 0) |
+				       ((events & OS_WATCH_WRITE) != 0 ? CURL_CSELECT_OUT : 0));
 }
 
-static void on_timer(void *context)
+static void on_curl_timer(void *context)
 {
-	act(context, CURL_SOCKET_TIMEOUT, 0);
+	tell_curl_about_socket(context, CURL_SOCKET_TIMEOUT, 0);
 }
 
 static void watch_free(struct https_watch *watch)
@@ -44,13 +44,13 @@ static void watch_free(struct https_watch *watch)
 	free(watch);
 }
 
-static struct https_watch *watch_new(struct https *https, curl_socket_t socket)
+static struct https_watch *new_socket_watch(struct https *https, curl_socket_t socket)
 {
 	struct https_watch *watch = memory_alloc_zero(1, sizeof *watch);
 
 	watch->https = https;
 	watch->socket = socket;
-	watch->watch = os_watch_new(https->loop, socket, OS_WATCH_NONE, on_socket, watch);
+	watch->watch = os_watch_new(https->loop, socket, OS_WATCH_NONE, on_curl_socket, watch);
 	DL_APPEND2(https->watches, watch, previous, next);
 	(void)curl_multi_assign(https->multi, socket, watch);
 	return watch;
@@ -68,7 +68,7 @@ static int want_socket(CURL *easy, curl_socket_t socket, int what, void *context
 		return 0;
 	}
 	if (watch == NULL)
-		watch = watch_new(https, socket);
+		watch = new_socket_watch(https, socket);
 	os_watch_set(watch->watch, (what & CURL_POLL_IN ? OS_WATCH_READ : 0U) |
 					   (what & CURL_POLL_OUT ? OS_WATCH_WRITE : 0U));
 	return 0;
@@ -87,7 +87,7 @@ static int want_timer(CURLM *multi, long milliseconds, void *context)
 }
 
 /* An end may begin or cancel other transfers, so the list is asked again after each. */
-static void collect(void *context)
+static void collect_ended_transfers(void *context)
 {
 	const struct https *https = context;
 	const CURLMsg *message;
@@ -116,9 +116,9 @@ int https_new(struct os_loop *loop, struct https **https_out)
 	https->loop = loop;
 	https->multi = multi;
 	https->authorities = memory_copy_string("");
-	https->collect.call = collect;
+	https->collect.call = collect_ended_transfers;
 	https->collect.context = https;
-	https->timer = os_timer_new(loop, on_timer, https);
+	https->timer = os_timer_new(loop, on_curl_timer, https);
 	(void)curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, want_socket);
 	(void)curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, https);
 	(void)curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, want_timer);

@@ -43,7 +43,7 @@ static void free_headers(struct curl_slist *headers)
 	curl_slist_free_all(headers);
 }
 
-static void request_free(struct https_request *request)
+static void free_https_request(struct https_request *request)
 {
 	if (request->easy != NULL) {
 		(void)curl_multi_remove_handle(request->https->multi, request->easy);
@@ -60,7 +60,8 @@ static void request_free(struct https_request *request)
 	free(request);
 }
 
-static void fail(struct https_request *request, enum https_status status, const char *reason)
+static void fail_https_request(struct https_request *request, enum https_status status,
+			       const char *reason)
 {
 	struct https_answer answer = {.status = status, .type = ""};
 	void (*done)(void *context, const struct https_answer *answer) = request->done;
@@ -70,11 +71,11 @@ static void fail(struct https_request *request, enum https_status status, const 
 	strncpy(copy, reason, sizeof copy - 1);
 	copy[sizeof copy - 1] = '\0';
 	answer.reason = copy;
-	request_free(request);
+	free_https_request(request);
 	done(context, &answer);
 }
 
-static void succeed(struct https_request *request)
+static void succeed_https_request(struct https_request *request)
 {
 	struct https_answer answer = {.status = HTTPS_OK, .reason = ""};
 	void (*done)(void *context, const struct https_answer *answer) = request->done;
@@ -88,7 +89,7 @@ static void succeed(struct https_request *request)
 	(void)curl_easy_getinfo(request->easy, CURLINFO_CONTENT_TYPE, &type);
 	copy = memory_copy_string(type != NULL ? type : "");
 	request->body = (struct buffer){0};
-	request_free(request);
+	free_https_request(request);
 	answer.code = (unsigned)code;
 	answer.type = copy;
 	answer.body = buffer_view(&body);
@@ -103,18 +104,18 @@ void https_request_end(struct https_request *request, CURLcode result)
 		request->reason[0] != '\0' ? request->reason : curl_easy_strerror(result);
 
 	if (result == CURLE_OK)
-		succeed(request);
+		succeed_https_request(request);
 	else if (request->is_too_large || result == CURLE_FILESIZE_EXCEEDED)
-		fail(request, HTTPS_TOO_LARGE, "the answer is too large");
+		fail_https_request(request, HTTPS_TOO_LARGE, "the answer is too large");
 	else if (result == CURLE_PEER_FAILED_VERIFICATION)
-		fail(request, HTTPS_UNTRUSTED, reason);
+		fail_https_request(request, HTTPS_UNTRUSTED, reason);
 	else
-		fail(request, HTTPS_FAILED, reason);
+		fail_https_request(request, HTTPS_FAILED, reason);
 }
 
-static void on_timeout(void *context)
+static void on_https_timeout(void *context)
 {
-	fail(context, HTTPS_FAILED, "timeout");
+	fail_https_request(context, HTTPS_FAILED, "timeout");
 }
 
 static size_t take_body(const char *data, size_t one, size_t length, void *context)
@@ -129,7 +130,8 @@ static size_t take_body(const char *data, size_t one, size_t length, void *conte
 	return length;
 }
 
-static bool may_ask(const struct https_request *request, const union os_socket_address *address)
+static bool may_ask_https_server(const struct https_request *request,
+				 const union os_socket_address *address)
 {
 	return request->https->allows_private || os_socket_address_is_public(address);
 }
@@ -141,12 +143,12 @@ static bool is_kept_away(struct https_request *request, const struct dns_servers
 	char reason[CURL_ERROR_SIZE];
 
 	for (size_t i = 0; i < servers->count; i++)
-		if (may_ask(request, &servers->list[i].address))
+		if (may_ask_https_server(request, &servers->list[i].address))
 			return false;
 	os_socket_address_format_host(&servers->list[0].address, address);
 	snprintf(reason, sizeof reason, "%s has no public address, but %s (see https_private)",
 		 request->host, address);
-	fail(request, HTTPS_FAILED, reason);
+	fail_https_request(request, HTTPS_FAILED, reason);
 	return true;
 }
 
@@ -164,7 +166,7 @@ static struct curl_slist *list_addresses(const struct https_request *request,
 		char address[OS_SOCKET_TEXT_SIZE];
 		const union os_socket_address *one = &servers->list[i].address;
 
-		if (!may_ask(request, one))
+		if (!may_ask_https_server(request, one))
 			continue;
 		os_socket_address_format_host(one, address);
 		buffer_append_format(&text, one->any.sa_family == AF_INET6 ? "%s[%s]" : "%s%s",
@@ -177,7 +179,7 @@ static struct curl_slist *list_addresses(const struct https_request *request,
 	return list;
 }
 
-static void set_limits(const struct https_request *request)
+static void set_https_limits(const struct https_request *request)
 {
 	CURL *easy = request->easy;
 
@@ -238,12 +240,12 @@ static void set_content(const struct https_request *request)
 	(void)curl_easy_setopt(easy, CURLOPT_POSTFIELDS, buffer_data(&request->content));
 }
 
-static void on_addresses(void *context, const struct dns_servers *servers)
+static void on_https_addresses(void *context, const struct dns_servers *servers)
 {
 	struct https_request *request = context;
 
 	if (servers->count == 0) {
-		fail(request, HTTPS_FAILED, servers->verdict.text);
+		fail_https_request(request, HTTPS_FAILED, servers->verdict.text);
 		return;
 	}
 	if (is_kept_away(request, servers))
@@ -254,7 +256,7 @@ static void on_addresses(void *context, const struct dns_servers *servers)
 	request->easy = curl_easy_init();
 	if (request->easy == NULL)
 		panic("no memory for a transfer");
-	set_limits(request);
+	set_https_limits(request);
 	set_security(request);
 	set_content(request);
 	if (curl_multi_add_handle(request->https->multi, request->easy) != CURLM_OK)
@@ -311,15 +313,15 @@ struct https_request *https_ask(struct https *https, const struct https_ask *ask
 	request->is_post = ask->content_type != NULL;
 	request->content.is_secret = true;
 	buffer_append_str(&request->content, ask->content);
-	request->timer = os_timer_new(https->loop, on_timeout, request);
+	request->timer = os_timer_new(https->loop, on_https_timeout, request);
 	os_timer_start(request->timer, ask->seconds * SECOND_US);
-	request->search =
-		dns_search_relay(https->resolver, ask->host, ask->port, on_addresses, request);
+	request->search = dns_search_relay(https->resolver, ask->host, ask->port,
+					   on_https_addresses, request);
 	return request;
 }
 
 void https_cancel(struct https_request *request)
 {
 	if (request != NULL)
-		request_free(request);
+		free_https_request(request);
 }

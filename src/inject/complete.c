@@ -3,7 +3,7 @@
 #include "header/name.h"
 #include "inject/header.h"
 
-static void append_from(struct buffer *out, const struct inject_completion *completion)
+static void append_from_field(struct buffer *out, const struct inject_completion *completion)
 {
 	struct str name = str_trim(completion->full_name);
 
@@ -32,7 +32,7 @@ void inject_header_complete(const struct inject_header *header,
 	if (inject_header_count(header, STR("date")) == 0)
 		buffer_append_format(out, "Date: %s\r\n", date);
 	if (inject_header_count(header, STR("from")) == 0)
-		append_from(out, completion);
+		append_from_field(out, completion);
 	if (inject_header_count(header, STR("message-id")) == 0)
 		buffer_append_format(out, "Message-ID: <%s@" STR_FORMAT ">\r\n", id,
 				     STR_ARGUMENTS(completion->hostname));

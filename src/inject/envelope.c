@@ -9,7 +9,8 @@
 
 enum { READ_SIZE = 16 * 1024 };
 
-static int refuse(int error, struct buffer *reason, const char *what, struct str address)
+static int refuse_injected_address(int error, struct buffer *reason, const char *what,
+				   struct str address)
 {
 	buffer_append_string(reason, what);
 	if (address.length > 0) {
@@ -21,19 +22,21 @@ static int refuse(int error, struct buffer *reason, const char *what, struct str
 	return error;
 }
 
-static int take_recipient(struct str entry, const struct inject_envelope_settings *settings,
-			  struct mail_envelope *envelope, struct buffer *reason)
+static int take_recipient_of_envelope(struct str entry,
+				      const struct inject_envelope_settings *settings,
+				      struct mail_envelope *envelope, struct buffer *reason)
 {
 	struct buffer form CLEANUP(buffer_clear) = {0};
 	int error;
 
 	if (entry.length == 0 || entry.data[0] != 'T')
-		return refuse(-ENOMSG, reason, "the envelope has something else than recipients",
-			      entry);
+		return refuse_injected_address(
+			-ENOMSG, reason, "the envelope has something else than recipients", entry);
 	entry = str_skip(entry, 1);
 	error = inject_address_form(entry, settings->domain, &form);
 	if (error < 0)
-		return refuse(error, reason, "not an address of a recipient", entry);
+		return refuse_injected_address(error, reason, "not an address of a recipient",
+					       entry);
 	if (envelope->recipient_count == settings->recipients) {
 		buffer_append_format(reason, "more than %zu recipients", settings->recipients);
 		return -E2BIG;
@@ -51,20 +54,24 @@ int inject_envelope_parse(struct str text, const struct inject_envelope_settings
 
 	if (text.length < 2 || text.data[text.length - 1] != '\0' ||
 	    text.data[text.length - 2] != '\0')
-		return refuse(-ENOMSG, reason, "the envelope is not complete", STR(""));
+		return refuse_injected_address(-ENOMSG, reason, "the envelope is not complete",
+					       STR(""));
 	text.length -= 2;
 	(void)str_split(&text, '\0', &entry);
 	if (entry.length == 0 || entry.data[0] != 'F')
-		return refuse(-ENOMSG, reason, "the envelope does not begin with a sender", entry);
+		return refuse_injected_address(-ENOMSG, reason,
+					       "the envelope does not begin with a sender", entry);
 	error = inject_address_set_sender(envelope, str_skip(entry, 1), settings->domain);
 	if (error < 0)
-		return refuse(error, reason, "not an address of a sender", str_skip(entry, 1));
+		return refuse_injected_address(error, reason, "not an address of a sender",
+					       str_skip(entry, 1));
 	while (error == 0 && text.length > 0) {
 		(void)str_split(&text, '\0', &entry);
-		error = take_recipient(entry, settings, envelope, reason);
+		error = take_recipient_of_envelope(entry, settings, envelope, reason);
 	}
 	if (error == 0 && envelope->recipient_count == 0)
-		return refuse(-ENOMSG, reason, "the envelope has no recipients", STR(""));
+		return refuse_injected_address(-ENOMSG, reason, "the envelope has no recipients",
+					       STR(""));
 	return error;
 }
 

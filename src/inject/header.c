@@ -6,7 +6,7 @@
 
 enum line_kind { LINE_FIELD, LINE_CONTINUATION, LINE_BODY, LINE_UNKNOWN };
 
-static bool is_blank(char c)
+static bool is_blank_in_header(char c)
 {
 	return c == ' ' || c == '\t';
 }
@@ -22,14 +22,14 @@ static size_t name_length(struct str line)
 }
 
 /* The kind of a line, which may be cut if IS_WHOLE is false. */
-static enum line_kind kind_of(struct str line, bool is_whole)
+static enum line_kind kind_of_header_line(struct str line, bool is_whole)
 {
 	size_t name = name_length(line);
 	size_t colon = name;
 
-	if (line.length > 0 && is_blank(line.data[0]))
+	if (line.length > 0 && is_blank_in_header(line.data[0]))
 		return LINE_CONTINUATION;
-	while (colon < line.length && is_blank(line.data[colon]))
+	while (colon < line.length && is_blank_in_header(line.data[colon]))
 		colon++;
 	if (colon > HEADER_NAME_MAX)
 		return LINE_BODY;
@@ -39,7 +39,7 @@ static enum line_kind kind_of(struct str line, bool is_whole)
 }
 
 /* The line at the start of TEXT with its LF; or all of TEXT. */
-static struct str first_line(struct str text, bool *is_whole_out)
+static struct str first_line_of_text(struct str text, bool *is_whole_out)
 {
 	ptrdiff_t end = str_find(text, '\n');
 
@@ -49,7 +49,7 @@ static struct str first_line(struct str text, bool *is_whole_out)
 
 /* The separator of a mailbox file, which some programs write first; procmail and formail quote
  * it. */
-static bool is_separator(struct str line, enum line_kind kind)
+static bool is_mbox_separator_line(struct str line, enum line_kind kind)
 {
 	return kind != LINE_FIELD &&
 	       (str_starts_with(line, STR("From ")) || str_starts_with(line, STR(">From ")));
@@ -57,14 +57,14 @@ static bool is_separator(struct str line, enum line_kind kind)
 
 /* Moves lines from header->body to header->text. True at the first line that is not part of the
  * header. */
-static bool take_lines(struct inject_header *header)
+static bool take_header_lines(struct inject_header *header)
 {
 	for (;;) {
 		bool is_whole;
-		struct str line = first_line(buffer_view(&header->body), &is_whole);
-		enum line_kind kind = kind_of(line, is_whole);
+		struct str line = first_line_of_text(buffer_view(&header->body), &is_whole);
+		enum line_kind kind = kind_of_header_line(line, is_whole);
 		bool is_first = header->text.length == 0;
-		bool is_dropped = is_first && is_separator(line, kind);
+		bool is_dropped = is_first && is_mbox_separator_line(line, kind);
 
 		if (!is_dropped && (kind == LINE_BODY || (is_first && kind == LINE_CONTINUATION)))
 			return true;
@@ -77,7 +77,7 @@ static bool take_lines(struct inject_header *header)
 }
 
 /* If the body follows without an empty line, inserts one. */
-static void separate(struct inject_header *header)
+static void separate_header_from_body(struct inject_header *header)
 {
 	struct buffer body = {0};
 
@@ -93,14 +93,14 @@ int inject_header_read(struct inject_reader *reader, struct inject_header *heade
 {
 	int more = 1;
 
-	while (!take_lines(header) && more > 0) {
+	while (!take_header_lines(header) && more > 0) {
 		if (header->text.length + header->body.length > INJECT_HEADER_MAX)
 			return -EFBIG;
 		more = inject_reader_next(reader, &header->body);
 	}
 	if (more < 0)
 		return more;
-	separate(header);
+	separate_header_from_body(header);
 	return 0;
 }
 
@@ -117,10 +117,10 @@ bool inject_header_next(struct str *rest, struct header_field *field_out)
 	bool is_whole = true;
 
 	do {
-		struct str line = first_line(str_skip(text, whole.length), &is_whole);
+		struct str line = first_line_of_text(str_skip(text, whole.length), &is_whole);
 
 		whole.length += line.length;
-	} while (whole.length < text.length && is_blank(text.data[whole.length]));
+	} while (whole.length < text.length && is_blank_in_header(text.data[whole.length]));
 	if (whole.length == 0)
 		return false;
 	*rest = str_skip(text, whole.length);
@@ -159,7 +159,7 @@ struct finding {
 	struct str field;
 };
 
-static int take_element(void *context, const struct header_element *element)
+static int take_element_of_field(void *context, const struct header_element *element)
 {
 	const struct finding *finding = context;
 
@@ -187,8 +187,8 @@ int inject_header_recipients(const struct inject_header *header,
 		if (!has_recipients(&field, is_resent))
 			continue;
 		finding.field = field.name;
-		error = header_addresses_read(field.body, rules, take_element, &finding, NULL,
-					      NULL);
+		error = header_addresses_read(field.body, rules, take_element_of_field, &finding,
+					      NULL, NULL);
 	}
 	return error;
 }

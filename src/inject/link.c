@@ -23,7 +23,7 @@ struct inject_link {
 	bool is_waiting;    /* in the loop */
 };
 
-static void on_done(void *context, int result)
+static void on_link_request_done(void *context, int result)
 {
 	struct inject_link *link = context;
 
@@ -43,7 +43,8 @@ static int wait_done(struct inject_link *link)
 	return link->result;
 }
 
-static int explain(const struct config *config, const char *path, int error, struct buffer *reason)
+static int explain_connection_failure(const struct config *config, const char *path, int error,
+				      struct buffer *reason)
 {
 	if (error == -ENOENT || error == -ECONNREFUSED) {
 		buffer_append_format(reason,
@@ -83,12 +84,12 @@ int inject_link_open(const struct config *config, struct inject_link **link_out,
 	if (snprintf(path, sizeof path, "%s/submit", config->run) < (int)sizeof path)
 		socket = connect_as_group(path);
 	if (socket < 0)
-		return explain(config, path, socket, reason);
+		return explain_connection_failure(config, path, socket, reason);
 	link = memory_alloc_zero(1, sizeof *link);
 	link->loop = os_loop_new();
 	link->client = queue_client_new_connected(link->loop, socket, path);
 	queue_client_set_reserve(link->client, config->queue_reserve);
-	link->message.done = on_done;
+	link->message.done = on_link_request_done;
 	link->message.context = link;
 	*link_out = link;
 	return 0;
@@ -117,19 +118,19 @@ int inject_link_begin(struct inject_link *link, uint64_t *number_out)
 	return error;
 }
 
-static int share(struct inject_link *link)
+static int share_link_message(struct inject_link *link)
 {
 	link->is_done = false;
 	queue_client_share(&link->message);
 	return wait_done(link);
 }
 
-static int flush(struct inject_link *link)
+static int flush_link_data(struct inject_link *link)
 {
 	int error = 0;
 
 	if (!queue_client_is_shared(&link->message))
-		error = share(link);
+		error = share_link_message(link);
 	if (error == 0)
 		error = queue_client_write(&link->message, buffer_view(&link->data));
 	buffer_reset(&link->data);
@@ -142,7 +143,7 @@ int inject_link_write(struct inject_link *link, struct str data)
 		return link->error;
 	buffer_append_str(&link->data, data);
 	if (link->data.length > QUEUE_BY_VALUE_MAX)
-		link->error = flush(link);
+		link->error = flush_link_data(link);
 	return link->error;
 }
 

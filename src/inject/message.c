@@ -103,8 +103,8 @@ int inject_queue_status(int error)
 	}
 }
 
-static int open_store(const struct config *config, struct queue_store **store_out,
-		      struct buffer *reason)
+static int open_store_to_inject(const struct config *config, struct queue_store **store_out,
+				struct buffer *reason)
 {
 	const struct queue_options options = {
 		.create = true,
@@ -132,7 +132,7 @@ static int write_data(const struct inject_message *message, struct str data)
 			     message->size);
 }
 
-static int append(struct inject_message *message, struct str data)
+static int append_message_data(struct inject_message *message, struct str data)
 {
 	if (message->error == 0 && data.length > message->size_max - message->size)
 		message->error = -EFBIG;
@@ -154,7 +154,7 @@ static void write_trace(struct inject_message *message, const char *hostname)
 	queue_submit_append_trace(&text, message->caller.id);
 	buffer_append_format(&text, "\tby %s with local id %s;\r\n\t%s\r\n", hostname, id, date);
 	message->size_max += text.length;
-	append(message, buffer_view(&text));
+	append_message_data(message, buffer_view(&text));
 	message->is_begun = false;
 }
 
@@ -172,10 +172,10 @@ static int open_data(struct inject_message *message, const struct config *config
 	return error;
 }
 
-static int open_queue(struct inject_message *message, const struct config *config,
-		      uint64_t *number_out, struct buffer *reason)
+static int open_message_in_queue(struct inject_message *message, const struct config *config,
+				 uint64_t *number_out, struct buffer *reason)
 {
-	int error = open_store(config, &message->store, reason);
+	int error = open_store_to_inject(config, &message->store, reason);
 
 	if (error < 0)
 		return error;
@@ -187,9 +187,9 @@ static int open_queue(struct inject_message *message, const struct config *confi
 	return error;
 }
 
-static int begin(const struct config *config, const struct os_process_caller *caller,
-		 struct inject_link *link, struct inject_message **message_out,
-		 struct buffer *reason)
+static int begin_injected_message(const struct config *config,
+				  const struct os_process_caller *caller, struct inject_link *link,
+				  struct inject_message **message_out, struct buffer *reason)
 {
 	struct inject_message *message = memory_alloc_zero(1, sizeof *message);
 	int error;
@@ -200,7 +200,7 @@ static int begin(const struct config *config, const struct os_process_caller *ca
 	message->is_begun = true; /* without a trace header */
 	message->id.born_us = os_clock_wall_us();
 	error = link != NULL ? inject_link_begin(link, &message->id.number)
-			     : open_queue(message, config, &message->id.number, reason);
+			     : open_message_in_queue(message, config, &message->id.number, reason);
 	if (error == 0)
 		*message_out = message;
 	else
@@ -212,7 +212,7 @@ int inject_message_open_untraced(const struct config *config,
 				 const struct os_process_caller *caller, struct inject_link *link,
 				 struct inject_message **message_out, struct buffer *reason)
 {
-	int error = begin(config, caller, link, message_out, reason);
+	int error = begin_injected_message(config, caller, link, message_out, reason);
 
 	if (error == 0 && link != NULL)
 		write_trace(*message_out, config->hostname);
@@ -223,7 +223,7 @@ int inject_message_open(const struct config *config, const struct os_process_cal
 			struct inject_link *link, struct inject_message **message_out,
 			struct buffer *reason)
 {
-	int error = begin(config, caller, link, message_out, reason);
+	int error = begin_injected_message(config, caller, link, message_out, reason);
 
 	if (error == 0)
 		write_trace(*message_out, config->hostname);
@@ -237,17 +237,17 @@ struct mail_id inject_message_id(const struct inject_message *message)
 
 /* A first line that begins with a space or tab would go on our Received field: it is the body of a
  * message without a header, as by SMTP (smtp/text.c). */
-static bool goes_on(struct str data)
+static bool is_continuation_of_trace(struct str data)
 {
 	return data.length > 0 && (data.data[0] == ' ' || data.data[0] == '\t');
 }
 
 int inject_message_write(struct inject_message *message, struct str data)
 {
-	if (!message->is_begun && goes_on(data))
-		append(message, STR("\r\n"));
+	if (!message->is_begun && is_continuation_of_trace(data))
+		append_message_data(message, STR("\r\n"));
 	message->is_begun |= data.length > 0;
-	return append(message, data);
+	return append_message_data(message, data);
 }
 
 /* Over a link without the user's name, which "queue" cannot check. */
@@ -267,8 +267,8 @@ static void fill_envelope(const struct inject_message *message, enum mail_stage 
 	envelope->size = message->size;
 }
 
-static int write_envelope(const struct inject_message *message,
-			  const struct mail_envelope *envelope)
+static int write_injected_envelope(const struct inject_message *message,
+				   const struct mail_envelope *envelope)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
 	int error = queue_control_write_envelope(&text, envelope);
@@ -280,7 +280,7 @@ static int write_envelope(const struct inject_message *message,
 
 /* Before the message is queued, so that it is not delivered at once; and durably, so that it is
  * not delivered early after a power failure either. */
-static int set_trigger(const struct inject_message *message, struct str trigger)
+static int set_trigger_of_message(const struct inject_message *message, struct str trigger)
 {
 	int error;
 
@@ -292,12 +292,13 @@ static int set_trigger(const struct inject_message *message, struct str trigger)
 			 : os_file_sync_directory(queue_store_directory(message->store), "trigger");
 }
 
-static int commit(struct inject_message *message, const struct mail_envelope *envelope)
+static int commit_injected_message(struct inject_message *message,
+				   const struct mail_envelope *envelope)
 {
-	int error = set_trigger(message, envelope->trigger);
+	int error = set_trigger_of_message(message, envelope->trigger);
 
 	if (error == 0)
-		error = write_envelope(message, envelope);
+		error = write_injected_envelope(message, envelope);
 	if (error == 0)
 		queue_message_commit_group(message->intake, &message->message, 1, &error);
 	if (error == 0) {
@@ -315,7 +316,7 @@ int inject_message_commit(struct inject_message *message, enum mail_stage stage,
 	fill_envelope(message, stage, envelope);
 	if (error == 0)
 		error = message->link != NULL ? inject_link_commit(message->link, envelope)
-					      : commit(message, envelope);
+					      : commit_injected_message(message, envelope);
 	inject_message_abandon(message);
 	return error;
 }

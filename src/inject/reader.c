@@ -6,7 +6,7 @@
 
 enum { READ_SIZE = 64 * 1024 };
 
-static void end_line(struct inject_reader *reader, struct buffer *out)
+static void end_injected_line(struct inject_reader *reader, struct buffer *out)
 {
 	reader->has_cr = false;
 	if (reader->state == INJECT_READER_DOT) {
@@ -37,7 +37,7 @@ static void end_return(struct inject_reader *reader, struct buffer *out)
 	reader->state = INJECT_READER_MIDDLE;
 }
 
-static int append_plain(const struct inject_reader *reader, struct str text, struct buffer *out)
+static int append_line_text(const struct inject_reader *reader, struct str text, struct buffer *out)
 {
 	const char *nul;
 
@@ -52,7 +52,7 @@ static int append_plain(const struct inject_reader *reader, struct str text, str
 }
 
 /* The number of bytes taken, or an error. */
-static ssize_t take_text(struct inject_reader *reader, struct str bytes, struct buffer *out)
+static ssize_t take_line_text(struct inject_reader *reader, struct str bytes, struct buffer *out)
 {
 	size_t length = plain_length(bytes);
 	int error;
@@ -64,7 +64,7 @@ static ssize_t take_text(struct inject_reader *reader, struct str bytes, struct 
 	if (reader->state == INJECT_READER_DOT)
 		buffer_append_byte(out, '.');
 	reader->state = INJECT_READER_MIDDLE;
-	error = append_plain(reader, str_slice(bytes.data, length), out);
+	error = append_line_text(reader, str_slice(bytes.data, length), out);
 	return error < 0 ? error : (ssize_t)length;
 }
 
@@ -74,13 +74,13 @@ int inject_reader_take(struct inject_reader *reader, struct str bytes, struct bu
 		ssize_t taken = 1;
 
 		if (bytes.data[0] == '\n') {
-			end_line(reader, out);
+			end_injected_line(reader, out);
 		} else if (bytes.data[0] == '\r') {
 			reader->has_cr = true;
 		} else {
 			if (reader->has_cr)
 				end_return(reader, out);
-			taken = take_text(reader, bytes, out);
+			taken = take_line_text(reader, bytes, out);
 		}
 		if (taken < 0)
 			return (int)taken;
@@ -92,7 +92,7 @@ int inject_reader_take(struct inject_reader *reader, struct str bytes, struct bu
 int inject_reader_finish(struct inject_reader *reader, struct buffer *out)
 {
 	if (reader->state == INJECT_READER_MIDDLE || reader->has_cr)
-		end_line(reader, out);
+		end_injected_line(reader, out);
 	reader->state = INJECT_READER_END;
 	return 0;
 }

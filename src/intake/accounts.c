@@ -44,7 +44,7 @@ static void answer_account(struct intake_account_question *question, enum intake
 	request->found(request->context, account, uid);
 }
 
-static void ask_helper(struct intake_accounts *accounts)
+static void ask_account_helper(struct intake_accounts *accounts)
 {
 	while (accounts->waiting != NULL && accounts->asked_count < WITH_HELPER_MAX) {
 		struct intake_account_question *question = accounts->waiting;
@@ -60,14 +60,14 @@ static void ask_helper(struct intake_accounts *accounts)
 	}
 }
 
-static enum intake_account judge(int error)
+static enum intake_account account_of_error(int error)
 {
 	if (error == 0)
 		return INTAKE_ACCOUNT_FOUND;
 	return error == -ENOENT ? INTAKE_ACCOUNT_NONE : INTAKE_ACCOUNT_UNKNOWN;
 }
 
-static void on_readable(void *context, unsigned events)
+static void on_account_answer(void *context, unsigned events)
 {
 	struct intake_accounts *accounts = context;
 	struct os_process_account account = {0};
@@ -82,15 +82,16 @@ static void on_readable(void *context, unsigned events)
 			panic("the process that looks users up answers what was not asked");
 		DL_DELETE2(accounts->asked, question, previous, next);
 		accounts->asked_count--;
-		answer_account(question, judge(error), account.user.uid);
+		answer_account(question, account_of_error(error), account.user.uid);
 		free(question);
 	}
 	if (result < 0)
 		panic("the process that looks users up has ended");
-	ask_helper(accounts);
+	ask_account_helper(accounts);
 }
 
-static void expire(struct intake_account_question *questions, int64_t now_us, int64_t *next_us)
+static void expire_account_questions(struct intake_account_question *questions, int64_t now_us,
+				     int64_t *next_us)
 {
 	struct intake_account_question *question;
 
@@ -107,14 +108,14 @@ static void expire(struct intake_account_question *questions, int64_t now_us, in
 }
 
 /* Names that nobody waits for any more are still asked for: the next client may want to know. */
-static void on_timer(void *context)
+static void on_accounts_timer(void *context)
 {
 	struct intake_accounts *accounts = context;
 	int64_t now_us = os_clock_monotonic_us();
 	int64_t next_us = 0;
 
-	expire(accounts->asked, now_us, &next_us);
-	expire(accounts->waiting, now_us, &next_us);
+	expire_account_questions(accounts->asked, now_us, &next_us);
+	expire_account_questions(accounts->waiting, now_us, &next_us);
 	if (next_us != 0)
 		os_timer_start(accounts->timer, next_us - now_us);
 }
@@ -125,8 +126,8 @@ struct intake_accounts *intake_accounts_new(struct os_loop *loop, int socket)
 
 	accounts->loop = loop;
 	accounts->socket = socket;
-	accounts->watch = os_watch_new(loop, socket, OS_WATCH_READ, on_readable, accounts);
-	accounts->timer = os_timer_new(loop, on_timer, accounts);
+	accounts->watch = os_watch_new(loop, socket, OS_WATCH_READ, on_account_answer, accounts);
+	accounts->timer = os_timer_new(loop, on_accounts_timer, accounts);
 	return accounts;
 }
 
@@ -170,7 +171,7 @@ void intake_accounts_find(struct intake_accounts *accounts, struct str name,
 	DL_APPEND2(accounts->waiting, question, previous, next);
 	if (!os_timer_is_running(accounts->timer))
 		os_timer_start(accounts->timer, PATIENCE_US);
-	ask_helper(accounts);
+	ask_account_helper(accounts);
 }
 
 void intake_accounts_cancel(struct intake_account_request *request)

@@ -5,7 +5,7 @@
 const char intake_too_many[] = "You have too many connections to this server";
 
 /* A proxy has a session for each of its clients, which are counted when it names them. */
-static bool is_counted(const struct intake_session *session)
+static bool is_session_counted(const struct intake_session *session)
 {
 	const struct config *config = session->intake->config;
 	bool is_proxy = !session->is_claimed && config_may_xclient(config, &session->mapped);
@@ -30,7 +30,7 @@ bool intake_session_count(struct intake_session *session)
 	uint32_t limit = intake->config->maxsessions_client;
 
 	intake_session_leave(session);
-	if (!is_counted(session))
+	if (!is_session_counted(session))
 		return true;
 	session->client = limit_client_enter(intake->clients, &session->mapped,
 					     limit > 0 ? limit : UINT32_MAX);
@@ -43,13 +43,13 @@ void intake_session_greet(struct intake_session *session, struct str early)
 }
 
 /* Nothing can be said in plain text to who waits for a handshake. */
-static bool turn_away(struct intake_session *session, const char *text)
+static bool turn_away_session(struct intake_session *session, const char *text)
 {
 	session->engine->turn_away(session, text);
 	return !intake_security_is_implicit(session->security);
 }
 
-static bool begin(struct intake_session *session, struct str early)
+static bool begin_admitted_session(struct intake_session *session, struct str early)
 {
 	if (intake_security_is_implicit(session->security))
 		return intake_secure_begin(session, early);
@@ -58,7 +58,7 @@ static bool begin(struct intake_session *session, struct str early)
 }
 
 /* What was read EARLY waits with it. */
-static bool wait_for(struct intake_session *session, struct str early)
+static bool wait_before_admission(struct intake_session *session, struct str early)
 {
 	buffer_append_str(&session->early, early);
 	session->is_asking = true;
@@ -66,8 +66,8 @@ static bool wait_for(struct intake_session *session, struct str early)
 }
 
 /* It has waited, and takes STEP now. */
-static void go_on(struct intake_session *session,
-		  bool (*step)(struct intake_session *session, struct str early))
+static void go_on_with_admission(struct intake_session *session,
+				 bool (*step)(struct intake_session *session, struct str early))
 {
 	struct buffer early = session->early;
 	bool goes_on = false;
@@ -87,32 +87,32 @@ static void go_on(struct intake_session *session,
 /* A rate has held the greeting back for long enough. */
 static void admit_delayed(struct intake_session *session)
 {
-	go_on(session, begin);
+	go_on_with_admission(session, begin_admitted_session);
 }
 
 /* Its class is known. */
-static bool enter(struct intake_session *session, struct str early)
+static bool admit_to_class(struct intake_session *session, struct str early)
 {
 	const char *text;
 
 	if (!intake_limit_enter(session))
-		return turn_away(session, "Too many sessions, try again later");
+		return turn_away_session(session, "Too many sessions, try again later");
 	switch (intake_rate_of_connection(session, admit_delayed, &text)) {
 	case INTAKE_RATE_PASSES:
-		return begin(session, early);
+		return begin_admitted_session(session, early);
 	case INTAKE_RATE_WAITS:
-		return wait_for(session, early);
+		return wait_before_admission(session, early);
 	case INTAKE_RATE_REFUSES:
 		break;
 	}
 	session->is_turned_away = true;
-	return turn_away(session, text);
+	return turn_away_session(session, text);
 }
 
 static void on_named(struct intake_session *session)
 {
 	session->named = NULL;
-	go_on(session, enter);
+	go_on_with_admission(session, admit_to_class);
 }
 
 bool intake_session_admit(struct intake_session *session, struct str early)
@@ -124,20 +124,20 @@ bool intake_session_admit(struct intake_session *session, struct str early)
 	}
 	if (intake_security_lacks_tls(session->security)) {
 		intake_secure_log_lacking(session);
-		return turn_away(session, "TLS is not possible now, try again later");
+		return turn_away_session(session, "TLS is not possible now, try again later");
 	}
 	if (intake_limit_is_overloaded(session)) {
 		session->bound =
 			(struct intake_bound){"load_refuse", session->intake->config->load_refuse};
-		return turn_away(session, "The load is too high, try again later");
+		return turn_away_session(session, "The load is too high, try again later");
 	}
 	if (!intake_session_count(session)) {
 		session->bound = (struct intake_bound){"maxsessions_client",
 						       session->intake->config->maxsessions_client};
-		return turn_away(session, intake_too_many);
+		return turn_away_session(session, intake_too_many);
 	}
 	if (!intake_limit_ask_name(session))
-		return enter(session, early);
+		return admit_to_class(session, early);
 	session->named = on_named;
-	return wait_for(session, early);
+	return wait_before_admission(session, early);
 }

@@ -12,7 +12,7 @@ enum { IDLE_LOOKS = 16 };
 static const int64_t IDLE_US = SECOND_US;
 
 /* It waits for us, and not we for it. */
-static bool is_ours(const struct intake_session *session)
+static bool is_waiting_for_us(const struct intake_session *session)
 {
 	return session->is_asking || session->commits > 0;
 }
@@ -68,7 +68,7 @@ bool intake_deadline_has_passed(struct intake_session *session)
 {
 	int64_t left_us = session->deadline_us - os_clock_monotonic_us();
 
-	if (left_us <= 0 && !is_ours(session))
+	if (left_us <= 0 && !is_waiting_for_us(session))
 		return true;
 	if (left_us <= 0)
 		left_us = SECOND_US;
@@ -88,9 +88,11 @@ struct intake_session *intake_session_find_idle(struct intake *intake)
 	for (unsigned i = 0; i < IDLE_LOOKS && intake->sessions != NULL; i++) {
 		struct intake_session *session = intake->sessions;
 
-		if (!is_ours(session) && intake_pace_is_over(&session->idle, IDLE_US, rate, now_us))
+		if (!is_waiting_for_us(session) &&
+		    intake_pace_is_over(&session->idle, IDLE_US, rate, now_us))
 			return session;
-		if (!is_ours(session) && !intake_pace_is_over(&session->idle, IDLE_US, 0, now_us))
+		if (!is_waiting_for_us(session) &&
+		    !intake_pace_is_over(&session->idle, IDLE_US, 0, now_us))
 			return NULL; /* nor are those after it, which are younger */
 		/* it is busy sending a message at a good rate: look at others first next time */
 		DL_DELETE2(intake->sessions, session, previous, next);

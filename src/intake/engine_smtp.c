@@ -3,20 +3,20 @@
 #include "intake/internal.h"
 #include <errno.h>
 
-static void begin(struct intake_session *session, const struct smtp_service *service,
-		  const struct smtp_peer *peer)
+static void begin_smtp_session(struct intake_session *session, const struct smtp_service *service,
+			       const struct smtp_peer *peer)
 {
 	intake_question_init(session);
 	session->server = smtp_server_new(service, *peer);
 }
 
-static void end(struct intake_session *session)
+static void end_smtp_session(struct intake_session *session)
 {
 	smtp_server_free(session->server);
 }
 
 /* Whoever spoke first is refused, and whoever has dropped the connection is not greeted. */
-static void start(struct intake_session *session, struct str early)
+static void start_smtp_session(struct intake_session *session, struct str early)
 {
 	static const char handshake = 0x16; /* RFC 8446 section 5.1 */
 	char byte = early.length > 0 ? early.data[0] : '\0';
@@ -31,93 +31,93 @@ static void start(struct intake_session *session, struct str early)
 		session->is_at_end = true;
 }
 
-static size_t input(struct intake_session *session, const char *data, size_t length)
+static size_t take_smtp_input(struct intake_session *session, const char *data, size_t length)
 {
 	return smtp_server_input(session->server, data, length);
 }
 
-static bool is_ready(const struct intake_session *session)
+static bool is_smtp_ready(const struct intake_session *session)
 {
 	return smtp_server_is_ready(session->server);
 }
 
-static struct buffer *output(const struct intake_session *session)
+static struct buffer *output_of_smtp(const struct intake_session *session)
 {
 	return smtp_server_output(session->server);
 }
 
-static bool is_closed(const struct intake_session *session)
+static bool is_smtp_closed(const struct intake_session *session)
 {
 	return smtp_server_is_closed(session->server);
 }
 
-static bool has_quit(const struct intake_session *session)
+static bool has_smtp_client_quit(const struct intake_session *session)
 {
 	return smtp_server_has_quit(session->server);
 }
 
-static bool is_receiving(const struct intake_session *session)
+static bool is_smtp_receiving(const struct intake_session *session)
 {
 	return smtp_server_is_receiving(session->server);
 }
 
-static bool wants_tls(const struct intake_session *session)
+static bool wants_smtp_tls(const struct intake_session *session)
 {
 	return smtp_server_wants_tls(session->server);
 }
 
-static uint32_t timeout_seconds(const struct intake_session *session)
+static uint32_t timeout_of_smtp(const struct intake_session *session)
 {
 	return smtp_server_timeout_seconds(session->server);
 }
 
-static void timeout(struct intake_session *session)
+static void time_out_smtp_session(struct intake_session *session)
 {
 	smtp_server_timeout(session->server);
 }
 
-static void stop(struct intake_session *session)
+static void stop_smtp_session(struct intake_session *session)
 {
 	smtp_server_shutdown(session->server);
 }
 
-static void turn_away(struct intake_session *session, const char *text)
+static void turn_away_smtp_client(struct intake_session *session, const char *text)
 {
 	smtp_server_turn_away(session->server, text);
 }
 
-static void set_tls(struct intake_session *session, const struct smtp_tls *tls)
+static void set_smtp_session_tls(struct intake_session *session, const struct smtp_tls *tls)
 {
 	intake_auth_forget(session);
 	smtp_server_set_tls(session->server, tls);
 }
 
-static void set_peer_name(struct intake_session *session, const char *name)
+static void set_smtp_peer_name(struct intake_session *session, const char *name)
 {
 	smtp_server_set_peer_name(session->server, name);
 }
 
-static void set_peer_ours(struct intake_session *session)
+static void set_smtp_peer_ours(struct intake_session *session)
 {
 	smtp_server_set_peer_ours(session->server);
 }
 
-static struct str user(const struct intake_session *session)
+static struct str user_of_smtp_session(const struct intake_session *session)
 {
 	return smtp_server_user(session->server);
 }
 
-static const struct smtp_claim *forwarded(const struct intake_session *session)
+static const struct smtp_claim *forwarded_claim_of(const struct intake_session *session)
 {
 	return smtp_server_forwarded(session->server);
 }
 
-static struct str helo(const struct intake_session *session)
+static struct str helo_of_smtp_session(const struct intake_session *session)
 {
 	return session->server != NULL ? smtp_server_helo(session->server) : STR("");
 }
 
-static bool asks(const struct intake_session *session, struct intake_asked *asked_out)
+static bool has_smtp_question(const struct intake_session *session, struct intake_asked *asked_out)
 {
 	const struct smtp_question *question = smtp_server_question(session->server);
 
@@ -131,23 +131,23 @@ static bool asks(const struct intake_session *session, struct intake_asked *aske
 	return true;
 }
 
-static void answer(struct intake_session *session, const struct mail_verdict *verdict)
+static void answer_smtp_question(struct intake_session *session, const struct mail_verdict *verdict)
 {
 	smtp_server_answer(session->server, verdict);
 }
 
-static void see_to_body(struct intake_session *session)
+static void see_to_smtp_body(struct intake_session *session)
 {
 	intake_question_see_to_body(session);
 	intake_auth_see_to_end(session);
 }
 
-static uint64_t unfinished(const struct intake_session *session)
+static uint64_t unfinished_size_of_smtp(const struct intake_session *session)
 {
 	return queue_client_unfinished(&session->message);
 }
 
-static void cancel(struct intake_session *session)
+static void cancel_smtp_questions(struct intake_session *session)
 {
 	directory_sender_cancel(&session->senders);
 	intake_auth_end(session);
@@ -155,31 +155,31 @@ static void cancel(struct intake_session *session)
 }
 
 const struct intake_engine intake_engine_smtp = {
-	.begin = begin,
-	.free = end,
-	.start = start,
-	.input = input,
-	.is_ready = is_ready,
-	.output = output,
-	.is_closed = is_closed,
-	.has_quit = has_quit,
-	.is_receiving = is_receiving,
-	.wants_tls = wants_tls,
-	.timeout_seconds = timeout_seconds,
-	.timeout = timeout,
-	.shutdown = stop,
-	.turn_away = turn_away,
-	.set_tls = set_tls,
-	.set_peer_name = set_peer_name,
-	.set_peer_ours = set_peer_ours,
-	.user = user,
-	.forwarded = forwarded,
-	.helo = helo,
-	.asks = asks,
+	.begin = begin_smtp_session,
+	.free = end_smtp_session,
+	.start = start_smtp_session,
+	.input = take_smtp_input,
+	.is_ready = is_smtp_ready,
+	.output = output_of_smtp,
+	.is_closed = is_smtp_closed,
+	.has_quit = has_smtp_client_quit,
+	.is_receiving = is_smtp_receiving,
+	.wants_tls = wants_smtp_tls,
+	.timeout_seconds = timeout_of_smtp,
+	.timeout = time_out_smtp_session,
+	.shutdown = stop_smtp_session,
+	.turn_away = turn_away_smtp_client,
+	.set_tls = set_smtp_session_tls,
+	.set_peer_name = set_smtp_peer_name,
+	.set_peer_ours = set_smtp_peer_ours,
+	.user = user_of_smtp_session,
+	.forwarded = forwarded_claim_of,
+	.helo = helo_of_smtp_session,
+	.asks = has_smtp_question,
 	.see_to = intake_question_see_to,
-	.see_to_body = see_to_body,
-	.answer = answer,
+	.see_to_body = see_to_smtp_body,
+	.answer = answer_smtp_question,
 	.open = intake_question_open,
-	.unfinished = unfinished,
-	.cancel = cancel,
+	.unfinished = unfinished_size_of_smtp,
+	.cancel = cancel_smtp_questions,
 };

@@ -23,7 +23,7 @@ struct intake_proxy {
 	char bytes[SMTP_PROXY_MAX];
 };
 
-static void log_refusal(const union os_socket_address *peer, const char *why)
+static void log_proxy_refusal(const union os_socket_address *peer, const char *why)
 {
 	char address[OS_SOCKET_TEXT_SIZE];
 
@@ -41,11 +41,11 @@ static void proxy_free(struct intake_proxy *proxy)
 	free(proxy);
 }
 
-static void refuse(struct intake_proxy *proxy, const char *why)
+static void refuse_proxy(struct intake_proxy *proxy, const char *why)
 {
 	struct intake *intake = proxy->intake;
 
-	log_refusal(&proxy->peer, why);
+	log_proxy_refusal(&proxy->peer, why);
 	os_socket_close(proxy->socket);
 	proxy_free(proxy);
 	intake->session_ended(intake->context);
@@ -62,7 +62,7 @@ static void hand_over(struct intake_proxy *proxy, const struct smtp_proxy *heade
 	int socket = proxy->socket;
 
 	if (header->is_named && !os_socket_address_parse(header->address, header->port, &client)) {
-		refuse(proxy, "The PROXY header names no address");
+		refuse_proxy(proxy, "The PROXY header names no address");
 		return;
 	}
 	buffer_append(&early, proxy->bytes + header->length, proxy->length - header->length);
@@ -74,7 +74,7 @@ static void hand_over(struct intake_proxy *proxy, const struct smtp_proxy *heade
 					    buffer_view(&early));
 }
 
-static void on_ready(void *context, unsigned events)
+static void on_proxy_ready(void *context, unsigned events)
 {
 	struct intake_proxy *proxy = context;
 	ssize_t count = os_socket_read(proxy->socket, proxy->bytes + proxy->length,
@@ -85,7 +85,7 @@ static void on_ready(void *context, unsigned events)
 	if (count == -EAGAIN)
 		return;
 	if (count <= 0) {
-		refuse(proxy, "The connection ended before its PROXY header");
+		refuse_proxy(proxy, "The connection ended before its PROXY header");
 		return;
 	}
 	proxy->length += (size_t)count;
@@ -96,17 +96,18 @@ static void on_ready(void *context, unsigned events)
 		hand_over(proxy, &header);
 		return;
 	case SMTP_PROXY_LONG:
-		refuse(proxy, "The PROXY header is too long: at most 2048 bytes, with extensions");
+		refuse_proxy(proxy,
+			     "The PROXY header is too long: at most 2048 bytes, with extensions");
 		return;
 	case SMTP_PROXY_WRONG:
-		refuse(proxy, "The connection begins without a right PROXY header");
+		refuse_proxy(proxy, "The connection begins without a right PROXY header");
 		return;
 	}
 }
 
-static void on_timer(void *context)
+static void on_proxy_timeout(void *context)
 {
-	refuse(context, "The PROXY header did not come in time");
+	refuse_proxy(context, "The PROXY header did not come in time");
 }
 
 void intake_proxy_new(struct intake *intake, const struct smtp_service *service,
@@ -117,7 +118,7 @@ void intake_proxy_new(struct intake *intake, const struct smtp_service *service,
 	struct intake_proxy *proxy;
 
 	if (!config_is_proxy(intake->config, &mapped)) {
-		log_refusal(peer, "The address is not in proxy_from");
+		log_proxy_refusal(peer, "The address is not in proxy_from");
 		os_socket_close(socket);
 		return;
 	}
@@ -127,8 +128,8 @@ void intake_proxy_new(struct intake *intake, const struct smtp_service *service,
 	proxy->security = security;
 	proxy->socket = socket;
 	proxy->peer = *peer;
-	proxy->watch = os_watch_new(intake->loop, socket, OS_WATCH_READ, on_ready, proxy);
-	proxy->timer = os_timer_new(intake->loop, on_timer, proxy);
+	proxy->watch = os_watch_new(intake->loop, socket, OS_WATCH_READ, on_proxy_ready, proxy);
+	proxy->timer = os_timer_new(intake->loop, on_proxy_timeout, proxy);
 	os_timer_start(proxy->timer, intake->config->proxy_timeout * SECOND_US);
 	DL_APPEND2(intake->proxies, proxy, previous, next);
 	intake->session_count++;
@@ -140,5 +141,5 @@ void intake_proxy_stop(struct intake *intake)
 	struct intake_proxy *next;
 
 	DL_FOREACH_SAFE2 (intake->proxies, proxy, next, next)
-		refuse(proxy, "The service is stopping");
+		refuse_proxy(proxy, "The service is stopping");
 }

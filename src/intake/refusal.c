@@ -3,7 +3,7 @@
 #include "intake/internal.h"
 #include "log/event.h"
 
-static struct str first_line(struct str text)
+static struct str first_line_of_reply(struct str text)
 {
 	struct str line;
 
@@ -44,7 +44,7 @@ static void log_command(struct intake_session *session, const struct smtp_refusa
 	log_event(EVENT_COMMAND_REFUSED, INTAKE_LOG_CLIENT(session),
 		  log_str(helo, session->engine->helo(session)), log_number(code, refusal->code),
 		  log_string(status, refusal->status != NULL ? refusal->status : ""),
-		  log_string(text, text), log_str(command, first_line(refusal->command)),
+		  log_string(text, text), log_str(command, first_line_of_reply(refusal->command)),
 		  log_string(setting, bound.setting != NULL ? bound.setting : ""),
 		  log_positive(limit, (int64_t)bound.value),
 		  log_str(user, intake_session_user(session)),

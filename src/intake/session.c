@@ -12,7 +12,7 @@
 
 enum { READ_SIZE = 65536 };
 
-static void log_end(const struct intake_session *session)
+static void log_session_end(const struct intake_session *session)
 {
 	if (session->refusals > INTAKE_REFUSALS_LOGGED)
 		log_event(EVENT_LOG_WITHHELD, log_string(of, "command_refused"),
@@ -40,7 +40,7 @@ static void session_free(struct intake_session *session)
 	session->engine->free(session);
 	buffer_clear(&session->kept);
 	buffer_clear(&session->early);
-	log_end(session);
+	log_session_end(session);
 	DL_DELETE2(intake->sessions, session, previous, next);
 	intake->session_count--;
 	free(session->name);
@@ -152,7 +152,7 @@ static enum step next_step(const struct intake_session *session)
 	return STEP_WAIT;
 }
 
-static enum step shake_hands(struct intake_session *session)
+static enum step take_handshake_step(struct intake_session *session)
 {
 	static const enum step steps[] = {
 		[INTAKE_SECURE_WAIT] = STEP_WAIT,
@@ -168,16 +168,16 @@ static enum step shake_hands(struct intake_session *session)
 }
 
 /* What is kept came in plain text behind STARTTLS. */
-static enum step secure(struct intake_session *session)
+static enum step begin_session_tls(struct intake_session *session)
 {
 	if (session->kept.length > 0 || !intake_secure_begin(session, STR("")))
 		return STEP_END;
 	return STEP_WAIT; /* for the client, which speaks first */
 }
 
-static void receive(struct intake_session *session);
+static void receive_from_client(struct intake_session *session);
 
-static enum step take(struct intake_session *session, enum step step)
+static enum step take_session_step(struct intake_session *session, enum step step)
 {
 	switch (step) {
 	case STEP_ASK:
@@ -190,11 +190,11 @@ static enum step take(struct intake_session *session, enum step step)
 	case STEP_SEND:
 		return send_replies(session) ? step : STEP_END;
 	case STEP_SECURE:
-		return secure(session);
+		return begin_session_tls(session);
 	case STEP_SHAKE:
-		return shake_hands(session);
+		return take_handshake_step(session);
 	case STEP_READ:
-		receive(session);
+		receive_from_client(session);
 		break;
 	case STEP_WAIT:
 	case STEP_END:
@@ -204,7 +204,7 @@ static enum step take(struct intake_session *session, enum step step)
 }
 
 /* Continues as far as possible: STEP_WAIT, or STEP_END. */
-static enum step go_on(struct intake_session *session)
+static enum step go_on_with_session(struct intake_session *session)
 {
 	enum step step;
 
@@ -212,7 +212,7 @@ static enum step go_on(struct intake_session *session)
 	do {
 		session->engine->see_to_body(session);
 		intake_share_follow(session);
-		step = take(session, next_step(session));
+		step = take_session_step(session, next_step(session));
 		intake_rate_end_session(session);
 	} while (step != STEP_WAIT && step != STEP_END);
 	session->is_pumping = false;
@@ -222,7 +222,7 @@ static enum step go_on(struct intake_session *session)
 void intake_session_pump(struct intake_session *session)
 {
 	session->is_blocked = false;
-	if (go_on(session) == STEP_END) {
+	if (go_on_with_session(session) == STEP_END) {
 		session_free(session);
 		return;
 	}
@@ -238,7 +238,7 @@ static bool may_get_secret(const struct intake_session *session)
 	       !session->engine->is_receiving(session);
 }
 
-static void receive(struct intake_session *session)
+static void receive_from_client(struct intake_session *session)
 {
 	static char bytes[READ_SIZE];
 	ssize_t count = tls_stream_read(&session->stream, bytes, sizeof bytes);
@@ -260,18 +260,18 @@ static void receive(struct intake_session *session)
 		explicit_bzero(bytes, (size_t)count);
 }
 
-static void on_ready(void *context, unsigned events)
+static void on_client_socket_ready(void *context, unsigned events)
 {
 	struct intake_session *session = context;
 
 	if (!intake_session_shakes_hands(session) && session->engine->is_ready(session) &&
 	    session->kept.length == 0 &&
 	    ((events & OS_WATCH_READ) != 0 || session->stream.tls != NULL))
-		receive(session);
+		receive_from_client(session);
 	intake_session_pump(session);
 }
 
-static void on_timer(void *context)
+static void on_session_timer(void *context)
 {
 	struct intake_session *session = context;
 
@@ -348,8 +348,9 @@ static struct intake_session *session_new(struct intake *intake, const struct sm
 	intake_lookup_init(session);
 	session->engine = intake->engine;
 	session->engine->begin(session, service, &who);
-	session->watch = os_watch_new(intake->loop, socket, OS_WATCH_NONE, on_ready, session);
-	session->timer = os_timer_new(intake->loop, on_timer, session);
+	session->watch =
+		os_watch_new(intake->loop, socket, OS_WATCH_NONE, on_client_socket_ready, session);
+	session->timer = os_timer_new(intake->loop, on_session_timer, session);
 	DL_APPEND2(intake->sessions, session, previous, next);
 	intake->session_count++;
 	log_event(EVENT_SESSION_OPENED, INTAKE_LOG_CLIENT(session));

@@ -43,7 +43,7 @@ struct ipc_channel {
 	struct os_task lost_task;
 };
 
-static void close_all(const int *descriptors, size_t count)
+static void close_passed_descriptors(const int *descriptors, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		os_socket_close(descriptors[i]);
@@ -69,21 +69,21 @@ static void mark_lost(struct ipc_channel *channel)
 }
 
 /* A disconnect is logged by the owner, who knows which process it was. */
-static void fail(struct ipc_channel *channel, const char *operation, int error)
+static void fail_channel(struct ipc_channel *channel, const char *operation, int error)
 {
 	if (error != 0 && error != -EPIPE && error != -ECONNRESET)
 		log_event(EVENT_IPC_ERROR, log_string(operation, operation), log_error(error));
 	mark_lost(channel);
 }
 
-static void tell_lost(void *context)
+static void tell_channel_lost(void *context)
 {
 	struct ipc_channel *channel = context;
 
 	channel->handler->lost(channel->context, channel);
 }
 
-static void erase(const struct ipc_channel *channel, char *bytes, size_t size)
+static void erase_secret_packet(const struct ipc_channel *channel, char *bytes, size_t size)
 {
 	if (channel->is_secret)
 		explicit_bzero(bytes, size);
@@ -97,12 +97,12 @@ static void drop_first(struct ipc_channel *channel)
 	if (channel->first == NULL)
 		channel->end = &channel->first;
 	channel->backlog -= sizeof *waiting + waiting->size;
-	close_all(waiting->descriptors, waiting->descriptor_count);
-	erase(channel, waiting->bytes, waiting->size);
+	close_passed_descriptors(waiting->descriptors, waiting->descriptor_count);
+	erase_secret_packet(channel, waiting->bytes, waiting->size);
 	free(waiting);
 }
 
-static void flush(struct ipc_channel *channel)
+static void flush_channel(struct ipc_channel *channel)
 {
 	while (channel->first != NULL) {
 		struct waiting *waiting = channel->first;
@@ -112,7 +112,7 @@ static void flush(struct ipc_channel *channel)
 		if (sent == -EAGAIN)
 			break;
 		if (sent < 0) {
-			fail(channel, "send", (int)sent);
+			fail_channel(channel, "send", (int)sent);
 			return;
 		}
 		drop_first(channel);
@@ -121,7 +121,7 @@ static void flush(struct ipc_channel *channel)
 }
 
 /* False when the packet is invalid. */
-static bool read_header(const char *packet, size_t length, struct ipc_message *message)
+static bool read_packet_header(const char *packet, size_t length, struct ipc_message *message)
 {
 	struct header header;
 
@@ -136,7 +136,7 @@ static bool read_header(const char *packet, size_t length, struct ipc_message *m
 
 enum { PEER_SIZE = 32 };
 
-static const char *peer_of(const struct ipc_channel *channel, char text[PEER_SIZE])
+static const char *peer_name_of_channel(const struct ipc_channel *channel, char text[PEER_SIZE])
 {
 	if (channel->peer != NULL)
 		return channel->peer;
@@ -145,7 +145,7 @@ static const char *peer_of(const struct ipc_channel *channel, char text[PEER_SIZ
 }
 
 /* Handles one packet. False when no more can be read now. */
-static bool receive(struct ipc_channel *channel)
+static bool receive_packet(struct ipc_channel *channel)
 {
 	static char packet[sizeof(struct header) + IPC_BODY_MAX];
 	struct ipc_message message = {0};
@@ -155,35 +155,35 @@ static bool receive(struct ipc_channel *channel)
 	if (length == -EAGAIN)
 		return false;
 	if (length <= 0 && length != -EMSGSIZE) {
-		fail(channel, "receive", (int)length);
+		fail_channel(channel, "receive", (int)length);
 		return false;
 	}
-	if (length < 0 || !read_header(packet, (size_t)length, &message)) {
+	if (length < 0 || !read_packet_header(packet, (size_t)length, &message)) {
 		char peer[PEER_SIZE];
 
 		log_event_rated(EVENT_IPC_REFUSED, log_number(length, length),
-				log_string(peer, peer_of(channel, peer)));
-		close_all(message.descriptors, message.descriptor_count);
+				log_string(peer, peer_name_of_channel(channel, peer)));
+		close_passed_descriptors(message.descriptors, message.descriptor_count);
 		mark_lost(channel);
 		return false;
 	}
 	channel->handler->message(channel->context, channel, &message);
-	close_all(message.descriptors, message.descriptor_count);
-	erase(channel, packet, (size_t)length);
+	close_passed_descriptors(message.descriptors, message.descriptor_count);
+	erase_secret_packet(channel, packet, (size_t)length);
 	return true;
 }
 
-static void ready(void *context, unsigned events)
+static void on_channel_ready(void *context, unsigned events)
 {
 	enum { PACKETS_A_TURN = 64 };
 	struct ipc_channel *channel = context;
 
 	channel->is_in_call = true;
 	if (events & OS_WATCH_WRITE)
-		flush(channel);
+		flush_channel(channel);
 	if (events & OS_WATCH_READ)
 		for (unsigned i = 0; i < PACKETS_A_TURN; i++)
-			if (channel->is_paused || channel->is_lost || !receive(channel) ||
+			if (channel->is_paused || channel->is_lost || !receive_packet(channel) ||
 			    channel->is_closed)
 				break;
 	channel->is_in_call = false;
@@ -201,8 +201,8 @@ struct ipc_channel *ipc_channel_new(struct os_loop *loop, int socket,
 	channel->handler = handler;
 	channel->context = context;
 	channel->end = &channel->first;
-	channel->lost_task = (struct os_task){.call = tell_lost, .context = channel};
-	channel->watch = os_watch_new(loop, socket, OS_WATCH_READ, ready, channel);
+	channel->lost_task = (struct os_task){.call = tell_channel_lost, .context = channel};
+	channel->watch = os_watch_new(loop, socket, OS_WATCH_READ, on_channel_ready, channel);
 	return channel;
 }
 
@@ -222,8 +222,8 @@ void ipc_channel_close(struct ipc_channel *channel)
 	free(channel);
 }
 
-static void keep(struct ipc_channel *channel, const char *packet, size_t size,
-		 const int *descriptors, size_t descriptor_count)
+static void keep_packet(struct ipc_channel *channel, const char *packet, size_t size,
+			const int *descriptors, size_t descriptor_count)
 {
 	struct waiting *waiting = memory_alloc(sizeof *waiting + size);
 
@@ -235,8 +235,8 @@ static void keep(struct ipc_channel *channel, const char *packet, size_t size,
 		int copy = os_stream_copy(descriptors[i]);
 
 		if (copy < 0) {
-			fail(channel, "keep", copy);
-			close_all(waiting->descriptors, waiting->descriptor_count);
+			fail_channel(channel, "keep", copy);
+			close_passed_descriptors(waiting->descriptors, waiting->descriptor_count);
 			free(waiting);
 			return;
 		}
@@ -266,10 +266,10 @@ void ipc_channel_send(struct ipc_channel *channel, uint16_t type, uint32_t tag, 
 	if (channel->first == NULL)
 		sent = os_socket_send(channel->socket, packet, size, descriptors, descriptor_count);
 	if (sent == -EAGAIN)
-		keep(channel, packet, size, descriptors, descriptor_count);
+		keep_packet(channel, packet, size, descriptors, descriptor_count);
 	else if (sent < 0)
-		fail(channel, "send", (int)sent);
-	erase(channel, packet, size);
+		fail_channel(channel, "send", (int)sent);
+	erase_secret_packet(channel, packet, size);
 }
 
 uid_t ipc_channel_user(const struct ipc_channel *channel)
@@ -292,7 +292,7 @@ void ipc_channel_log_refused(const struct ipc_channel *channel, uint16_t type)
 	char peer[PEER_SIZE];
 
 	log_event_rated(EVENT_IPC_REFUSED, log_number(type, type),
-			log_string(peer, peer_of(channel, peer)));
+			log_string(peer, peer_name_of_channel(channel, peer)));
 }
 
 void ipc_channel_refuse(struct ipc_channel *channel, uint16_t type)

@@ -65,7 +65,7 @@ static void tell_connected(struct ipc_client *client)
 		call(client->when_context);
 }
 
-static void try_connect(void *context)
+static void connect_to_ipc_server(void *context)
 {
 	struct ipc_client *client = context;
 	int socket = os_socket_connect_unix(client->path, SOCK_SEQPACKET);
@@ -101,7 +101,7 @@ static struct ipc_client *new_client(struct os_loop *loop, const char *path,
 	client->handler = handler;
 	client->context = context;
 	client->delay_us = FIRST_DELAY_US;
-	client->timer = os_timer_new(loop, try_connect, client);
+	client->timer = os_timer_new(loop, connect_to_ipc_server, client);
 	return client;
 }
 

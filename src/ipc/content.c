@@ -30,8 +30,8 @@ static int read_rest(const struct ipc_content *content, uint64_t offset, char *b
 }
 
 /* OFFSET is in the head. */
-static int read_head(const struct ipc_content *content, uint64_t offset, char *block, size_t count,
-		     struct str *part_out)
+static int read_content_head(const struct ipc_content *content, uint64_t offset, char *block,
+			     size_t count, struct str *part_out)
 {
 	struct str head = str_skip(content->head, (size_t)offset);
 	struct str rest = STR("");
@@ -57,6 +57,6 @@ int ipc_content_read(const struct ipc_content *content, uint64_t offset, char *b
 	size_t wanted = rest < block_size ? (size_t)rest : block_size;
 
 	if (offset < content->head.length)
-		return read_head(content, offset, block, wanted, part_out);
+		return read_content_head(content, offset, block, wanted, part_out);
 	return read_rest(content, offset - content->head.length, block, wanted, part_out);
 }

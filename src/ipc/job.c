@@ -10,7 +10,7 @@ _Static_assert(4 * sizeof(uint64_t) + 8 * sizeof(uint32_t) + MAIL_ADDRESS_MAX + 
 	       "a START with as many recipients as fit would be too long");
 
 /* A single line, fit for logs, control files and reports. */
-static bool is_line(struct str text)
+static bool is_single_line(struct str text)
 {
 	for (size_t i = 0; i < text.length; i++)
 		if ((unsigned char)text.data[i] < ' ' || text.data[i] == 0x7f)
@@ -20,7 +20,7 @@ static bool is_line(struct str text)
 
 static bool is_word(struct str word)
 {
-	return is_line(word) && str_find(word, ' ') < 0;
+	return is_single_line(word) && str_find(word, ' ') < 0;
 }
 
 void ipc_job_send_start(struct ipc_channel *channel, uint32_t tag, struct buffer *body,
@@ -83,7 +83,7 @@ bool ipc_job_take_report(struct unpack *body, struct ipc_job_report *report_out)
 		report_out->source = unpack_str(body);
 	return !body->failed && (report_out->flags & ~(uint32_t)IPC_JOB_FLAGS) == 0 &&
 	       is_word(report_out->source) && mail_status_is_valid(report_out->status) &&
-	       is_line(report_out->text) && is_word(report_out->trigger);
+	       is_single_line(report_out->text) && is_word(report_out->trigger);
 }
 
 void ipc_job_add_report(struct buffer *out, const struct ipc_job_report *report)
@@ -111,7 +111,8 @@ bool ipc_job_read_busy(struct str body, struct ipc_job_busy *busy_out)
 	busy_out->flags = unpack_u32(&unpack);
 	busy_out->reason = unpack_str(&unpack);
 	return unpack_is_whole(&unpack) && busy_out->wait_ms <= IPC_JOB_BUSY_MAX_MS &&
-	       (busy_out->flags & ~(uint32_t)IPC_JOB_BUSY_FLAGS) == 0 && is_line(busy_out->reason);
+	       (busy_out->flags & ~(uint32_t)IPC_JOB_BUSY_FLAGS) == 0 &&
+	       is_single_line(busy_out->reason);
 }
 
 void ipc_job_add_busy(struct buffer *out, const struct ipc_job_busy *busy)
@@ -135,8 +136,8 @@ bool ipc_job_read_said(struct str body, struct ipc_job_said *said_out)
 	said_out->status = unpack_str(&unpack);
 	said_out->text = unpack_str(&unpack);
 	return unpack_is_whole(&unpack) && said_out->host.length > 0 && is_word(said_out->host) &&
-	       said_out->what < IPC_JOB_SAID_KINDS && is_line(said_out->to) &&
-	       mail_status_is_valid(said_out->status) && is_line(said_out->text);
+	       said_out->what < IPC_JOB_SAID_KINDS && is_single_line(said_out->to) &&
+	       mail_status_is_valid(said_out->status) && is_single_line(said_out->text);
 }
 
 void ipc_job_add_said(struct buffer *out, const struct ipc_job_said *said)
@@ -181,9 +182,9 @@ bool ipc_job_take_target(struct unpack *body, struct ipc_job_target *target_out)
 	target_out->status = unpack_str(body);
 	target_out->text = unpack_str(body);
 	return !body->failed && is_word(target_out->service) && is_word(target_out->server) &&
-	       is_line(target_out->address) &&
+	       is_single_line(target_out->address) &&
 	       (target_out->status.length == 0 || mail_status_is_valid(target_out->status)) &&
-	       is_line(target_out->text);
+	       is_single_line(target_out->text);
 }
 
 void ipc_job_add_target(struct buffer *out, const struct ipc_job_target *target)

@@ -11,7 +11,7 @@ struct ipc_listener {
 	void *context;
 };
 
-static void on_accepted(void *context, int socket, const union os_socket_address *peer)
+static void on_ipc_socket_accepted(void *context, int socket, const union os_socket_address *peer)
 {
 	const struct ipc_listener *listener = context;
 
@@ -19,13 +19,14 @@ static void on_accepted(void *context, int socket, const union os_socket_address
 	listener->accepted(listener->context, socket);
 }
 
-static void on_failed(void *context, int error)
+static void on_ipc_accept_failed(void *context, int error)
 {
 	(void)context;
 	log_event(EVENT_IPC_ERROR, log_string(operation, "accept"), log_error(error));
 }
 
-static const struct os_listener_handler handler = {on_accepted, on_failed, NULL};
+static const struct os_listener_handler handler = {on_ipc_socket_accepted, on_ipc_accept_failed,
+						   NULL};
 
 struct ipc_listener *ipc_listener_new(struct os_loop *loop, int listening,
 				      void (*accepted)(void *context, int socket), void *context)

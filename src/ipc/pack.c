@@ -21,7 +21,7 @@ void pack_str(struct buffer *out, struct str value)
 	buffer_append_str(out, value);
 }
 
-static bool take(struct unpack *unpack, void *out, size_t size)
+static bool take_packed_bytes(struct unpack *unpack, void *out, size_t size)
 {
 	if (unpack->failed || unpack->rest.length < size) {
 		unpack->failed = true;
@@ -36,14 +36,14 @@ uint32_t unpack_u32(struct unpack *unpack)
 {
 	uint32_t value;
 
-	return take(unpack, &value, sizeof value) ? le32toh(value) : 0;
+	return take_packed_bytes(unpack, &value, sizeof value) ? le32toh(value) : 0;
 }
 
 uint64_t unpack_u64(struct unpack *unpack)
 {
 	uint64_t value;
 
-	return take(unpack, &value, sizeof value) ? le64toh(value) : 0;
+	return take_packed_bytes(unpack, &value, sizeof value) ? le64toh(value) : 0;
 }
 
 struct str unpack_str(struct unpack *unpack)

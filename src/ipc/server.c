@@ -27,7 +27,7 @@ struct ipc_server {
 	struct client *clients;
 };
 
-static void client_close(struct client *client)
+static void close_ipc_client(struct client *client)
 {
 	struct ipc_server *server = client->server;
 
@@ -59,7 +59,7 @@ static bool is_user_behind(const struct ipc_server *server, size_t backlog)
 	return backlog / IPC_SERVER_BEHIND_MAX > server->backlog_max;
 }
 
-static bool is_behind(const struct client *client)
+static bool is_client_behind(const struct client *client)
 {
 	size_t backlog = ipc_channel_backlog(client->channel);
 
@@ -69,23 +69,25 @@ static bool is_behind(const struct client *client)
 	return is_user_behind(client->server, backlog);
 }
 
-static void on_message(void *context, struct ipc_channel *channel, struct ipc_message *message)
+static void on_ipc_client_message(void *context, struct ipc_channel *channel,
+				  struct ipc_message *message)
 {
 	const struct client *client = context;
 
 	if ((message->descriptor_count > 0 && !client->server->kind->takes_descriptors) ||
-	    is_behind(client) || !client->server->kind->message(client->context, channel, message))
+	    is_client_behind(client) ||
+	    !client->server->kind->message(client->context, channel, message))
 		ipc_channel_refuse(channel, message->type);
 }
 
-static void on_lost(void *context, struct ipc_channel *channel)
+static void on_ipc_client_lost(void *context, struct ipc_channel *channel)
 {
 	(void)channel;
-	client_close(context);
+	close_ipc_client(context);
 }
 
 /* Not who is not known, among users some of whom are not there. */
-static bool is_allowed(const struct ipc_server *server, uid_t user)
+static bool is_user_allowed(const struct ipc_server *server, uid_t user)
 {
 	for (size_t i = 0; i < server->user_count && user != (uid_t)-1; i++)
 		if (server->users[i] == user)
@@ -93,7 +95,7 @@ static bool is_allowed(const struct ipc_server *server, uid_t user)
 	return false;
 }
 
-static bool has_room(const struct ipc_server *server, uid_t user)
+static bool has_room_for_user(const struct ipc_server *server, uid_t user)
 {
 	size_t backlog;
 
@@ -101,14 +103,15 @@ static bool has_room(const struct ipc_server *server, uid_t user)
 	       !is_user_behind(server, backlog);
 }
 
-static void on_connection(void *context, int socket)
+static void on_ipc_connection(void *context, int socket)
 {
-	static const struct ipc_channel_handler handler = {on_message, on_lost};
+	static const struct ipc_channel_handler handler = {on_ipc_client_message,
+							   on_ipc_client_lost};
 	struct ipc_server *server = context;
 	uid_t user = os_socket_peer_user(socket);
 	struct client *client;
 
-	if (!is_allowed(server, user) || !has_room(server, user)) {
+	if (!is_user_allowed(server, user) || !has_room_for_user(server, user)) {
 		log_event_rated(EVENT_IPC_REFUSED, log_number(uid, (int64_t)user));
 		os_socket_close(socket);
 		return;
@@ -130,7 +133,7 @@ struct ipc_server *ipc_server_new(struct os_loop *loop, int listening,
 	server->kind = kind;
 	server->context = context;
 	server->backlog_max = kind->backlog_max;
-	server->listener = ipc_listener_new(loop, listening, on_connection, server);
+	server->listener = ipc_listener_new(loop, listening, on_ipc_connection, server);
 	return server;
 }
 
@@ -155,8 +158,8 @@ void ipc_server_each(struct ipc_server *server,
 	struct client *next;
 
 	DL_FOREACH_SAFE2 (server->clients, client, next, next)
-		if (is_behind(client))
-			client_close(client);
+		if (is_client_behind(client))
+			close_ipc_client(client);
 		else
 			call(client->context, client->channel);
 }
@@ -167,6 +170,6 @@ void ipc_server_free(struct ipc_server *server)
 		return;
 	ipc_listener_free(server->listener);
 	while (server->clients != NULL)
-		client_close(server->clients);
+		close_ipc_client(server->clients);
 	free(server);
 }

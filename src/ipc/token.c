@@ -34,7 +34,7 @@ struct str ipc_tokens_find(const struct ipc_tokens *tokens, const char *program)
 	return STR("");
 }
 
-static bool is_same(const char *token, struct str text)
+static bool is_same_token(const char *token, struct str text)
 {
 	unsigned char difference = 0;
 
@@ -51,6 +51,6 @@ bool ipc_tokens_match(const struct ipc_tokens *tokens, const char *program, stru
 
 	for (size_t i = 0; i < tokens->count; i++)
 		if (strcmp(tokens->items[i].program, program) == 0)
-			is_found |= is_same(tokens->items[i].text, text);
+			is_found |= is_same_token(tokens->items[i].text, text);
 	return is_found;
 }

@@ -14,7 +14,8 @@ static const char *key_path(const struct config_certificate *wanted)
 	return *wanted->key != '\0' ? wanted->key : wanted->chain;
 }
 
-static int read_chain(const char *path, struct keys_certificate *out, struct buffer *reason)
+static int read_configured_chain(const char *path, struct keys_certificate *out,
+				 struct buffer *reason)
 {
 	int error = keys_read_certificates(path, TLS_KEY_FILE_SIZE_MAX, &out->chain, reason);
 
@@ -42,7 +43,7 @@ static int try_chain(struct str chain, struct buffer *reason)
 }
 
 /* A chain with gaps or out of date can be used: clients will say what they think of it. */
-static int judge(struct keys_certificate *out, struct buffer *reason)
+static int judge_certificate_chain(struct keys_certificate *out, struct buffer *reason)
 {
 	struct arena *arena = arena_new();
 	struct tls_chain chain;
@@ -68,7 +69,7 @@ int keys_certificate_read(const struct config_certificate *wanted, struct keys_c
 	int error;
 
 	*file_out = wanted->chain;
-	error = read_chain(wanted->chain, out, reason);
+	error = read_configured_chain(wanted->chain, out, reason);
 	if (error < 0)
 		return error;
 	*file_out = key_path(wanted);
@@ -78,11 +79,11 @@ int keys_certificate_read(const struct config_certificate *wanted, struct keys_c
 		return error;
 	}
 	*file_out = wanted->chain;
-	return judge(out, reason);
+	return judge_certificate_chain(out, reason);
 }
 
-static void take_over(struct keys_certificate *certificate, struct keys_certificate *fresh,
-		      struct keys_retired *retired)
+static void take_over_certificate(struct keys_certificate *certificate,
+				  struct keys_certificate *fresh, struct keys_retired *retired)
 {
 	buffer_clear(&certificate->chain);
 	keys_retired_add(retired, certificate->key);
@@ -103,9 +104,9 @@ static void log_loaded(const struct keys_certificate *certificate)
 }
 
 /* IS_SAME: as the last time, when the reason was logged. */
-static bool read_again(struct keys_certificate *certificate,
-		       const struct config_certificate *wanted, struct keys_retired *retired,
-		       bool is_same)
+static bool read_certificate_again(struct keys_certificate *certificate,
+				   const struct config_certificate *wanted,
+				   struct keys_retired *retired, bool is_same)
 {
 	struct keys_certificate fresh = {0};
 	struct buffer reason = {0};
@@ -114,7 +115,7 @@ static bool read_again(struct keys_certificate *certificate,
 
 	buffer_clear(&certificate->problem);
 	if (error == 0) {
-		take_over(certificate, &fresh, retired);
+		take_over_certificate(certificate, &fresh, retired);
 		log_loaded(certificate);
 	} else {
 		buffer_append_format(&certificate->problem, "%s: ", file);
@@ -144,7 +145,7 @@ bool keys_certificate_refresh(struct keys_certificate *certificate,
 	certificate->is_known = true;
 	certificate->chain_stamp = chain;
 	certificate->key_stamp = key;
-	return read_again(certificate, wanted, retired, is_same);
+	return read_certificate_again(certificate, wanted, retired, is_same);
 }
 
 /* The most urgent of the warnings that are due with so much time left; 0: none. */

@@ -57,7 +57,7 @@ static void put_to_failed(struct keys *keys, struct request *request)
 	os_loop_defer(keys->loop, &keys->fail);
 }
 
-static void ask(struct request *request, const struct tls_signing_request *wanted)
+static void ask_for_signature(struct request *request, const struct tls_signing_request *wanted)
 {
 	struct keys *keys = request->keys;
 	struct buffer body = {0};
@@ -75,8 +75,8 @@ static void ask(struct request *request, const struct tls_signing_request *wante
 	buffer_clear(&body);
 }
 
-static void sign(void *context, struct tls_signing *signing,
-		 const struct tls_signing_request *wanted)
+static void sign_with_keys_server(void *context, struct tls_signing *signing,
+				  const struct tls_signing_request *wanted)
 {
 	struct keys *keys = context;
 	struct request *request = memory_alloc_zero(1, sizeof *request);
@@ -87,10 +87,10 @@ static void sign(void *context, struct tls_signing *signing,
 	if (ipc_client_channel(keys->client) == NULL || HASH_COUNT(keys->asked) >= REQUESTS_MAX)
 		put_to_failed(keys, request);
 	else
-		ask(request, wanted);
+		ask_for_signature(request, wanted);
 }
 
-static void cancel(void *context, struct tls_signing *signing)
+static void cancel_signing(void *context, struct tls_signing *signing)
 {
 	struct keys *keys = context;
 	struct request *request = tls_signing_state(signing);
@@ -102,20 +102,20 @@ static void cancel(void *context, struct tls_signing *signing)
 	free(request);
 }
 
-static void go_on(void *context)
+static void go_on_with_signings(void *context)
 {
 	(void)context;
 	tls_signing_go_on();
 }
 
-static void wake(void *context)
+static void wake_signings(void *context)
 {
 	struct keys *keys = context;
 
 	os_loop_defer(keys->loop, &keys->wake);
 }
 
-static void on_connected(void *context)
+static void on_keys_connected(void *context)
 {
 	struct keys *keys = context;
 
@@ -124,7 +124,7 @@ static void on_connected(void *context)
 }
 
 /* Those who wait may ask again while they are told. */
-static void on_lost(void *context)
+static void on_keys_lost(void *context)
 {
 	struct keys *keys = context;
 	struct request *request;
@@ -140,7 +140,7 @@ static void on_lost(void *context)
 	buffer_clear(&keys->coming);
 }
 
-static bool take_part(struct keys *keys, const struct ipc_message *message)
+static bool take_part_of_set(struct keys *keys, const struct ipc_message *message)
 {
 	if (keys->coming.length + message->body.length > KEYS_SET_SIZE_MAX)
 		return false;
@@ -193,11 +193,11 @@ static bool take_signature(struct keys *keys, const struct ipc_message *message)
 	return true;
 }
 
-static bool take(struct keys *keys, const struct ipc_message *message)
+static bool take_keys_message(struct keys *keys, const struct ipc_message *message)
 {
 	switch (message->type) {
 	case KEYS_SET_PART:
-		return take_part(keys, message);
+		return take_part_of_set(keys, message);
 	case KEYS_SET_END:
 		return take_set(keys);
 	case KEYS_SIGNED:
@@ -207,18 +207,19 @@ static bool take(struct keys *keys, const struct ipc_message *message)
 	}
 }
 
-static void on_message(void *context, struct ipc_message *message)
+static void on_keys_message(void *context, struct ipc_message *message)
 {
 	struct keys *keys = context;
 
-	if (!take(keys, message))
+	if (!take_keys_message(keys, message))
 		ipc_channel_refuse(ipc_client_channel(keys->client), message->type);
 }
 
 struct keys *keys_new(struct os_loop *loop, const char *path, void (*changed)(void *context),
 		      void *context)
 {
-	static const struct ipc_client_handler handler = {on_connected, on_message, on_lost};
+	static const struct ipc_client_handler handler = {on_keys_connected, on_keys_message,
+							  on_keys_lost};
 	struct keys *keys = memory_alloc_zero(1, sizeof *keys);
 
 	keys->loop = loop;
@@ -226,9 +227,10 @@ struct keys *keys_new(struct os_loop *loop, const char *path, void (*changed)(vo
 	keys->packed.is_secret = true;
 	keys->changed = changed;
 	keys->context = context;
-	keys->signer = (struct tls_signer){sign, cancel, wake, keys};
+	keys->signer =
+		(struct tls_signer){sign_with_keys_server, cancel_signing, wake_signings, keys};
 	keys->fail = (struct os_task){.call = answer_failed, .context = keys};
-	keys->wake = (struct os_task){.call = go_on};
+	keys->wake = (struct os_task){.call = go_on_with_signings};
 	keys->client = ipc_client_new(loop, path, &handler, keys);
 	return keys;
 }

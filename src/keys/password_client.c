@@ -13,14 +13,15 @@ struct keys_passwords {
 	uint32_t next_tag;
 };
 
-static void forget(struct keys_password_question *question)
+static void forget_password_question(struct keys_password_question *question)
 {
 	DL_DELETE2(question->passwords->questions, question, previous, next);
 	question->passwords = NULL;
 	question->tag = 0;
 }
 
-static void send_question(struct keys_passwords *passwords, struct keys_password_question *question)
+static void send_password_question(struct keys_passwords *passwords,
+				   struct keys_password_question *question)
 {
 	struct buffer body = {0};
 
@@ -35,18 +36,18 @@ static void send_question(struct keys_passwords *passwords, struct keys_password
 	buffer_clear(&body);
 }
 
-static void on_connected(void *context)
+static void on_passwords_connected(void *context)
 {
 	struct keys_passwords *passwords = context;
 	struct keys_password_question *question;
 
 	ipc_channel_set_secret(ipc_client_channel(passwords->client));
 	DL_FOREACH2 (passwords->questions, question, next)
-		send_question(passwords, question);
+		send_password_question(passwords, question);
 }
 
 /* They are asked again when there is a connection. */
-static void on_lost(void *context)
+static void on_passwords_lost(void *context)
 {
 	struct keys_passwords *passwords = context;
 	struct keys_password_question *question;
@@ -56,7 +57,8 @@ static void on_lost(void *context)
 }
 
 /* The question with TAG may have been cancelled. */
-static bool take_answer(struct keys_passwords *passwords, const struct ipc_message *message)
+static bool take_password_answer(struct keys_passwords *passwords,
+				 const struct ipc_message *message)
 {
 	struct unpack unpack = {message->body, false};
 	struct str password = unpack_str(&unpack);
@@ -67,25 +69,27 @@ static bool take_answer(struct keys_passwords *passwords, const struct ipc_messa
 		return false;
 	DL_FOREACH2 (passwords->questions, question, next)
 		if (question->tag == message->tag) {
-			forget(question);
+			forget_password_question(question);
 			question->answered(question->context, password, problem);
 			return true;
 		}
 	return true;
 }
 
-static void on_message(void *context, struct ipc_message *message)
+static void on_password_message(void *context, struct ipc_message *message)
 {
 	struct keys_passwords *passwords = context;
 	bool is_public = message->type == KEYS_SET_PART || message->type == KEYS_SET_END;
 
-	if (!is_public && (message->type != KEYS_PASSWORD || !take_answer(passwords, message)))
+	if (!is_public &&
+	    (message->type != KEYS_PASSWORD || !take_password_answer(passwords, message)))
 		ipc_channel_refuse(ipc_client_channel(passwords->client), message->type);
 }
 
 struct keys_passwords *keys_passwords_new(struct os_loop *loop, const char *path)
 {
-	static const struct ipc_client_handler handler = {on_connected, on_message, on_lost};
+	static const struct ipc_client_handler handler = {on_passwords_connected,
+							  on_password_message, on_passwords_lost};
 	struct keys_passwords *passwords = memory_alloc_zero(1, sizeof *passwords);
 
 	passwords->client = ipc_client_new(loop, path, &handler, passwords);
@@ -97,7 +101,7 @@ void keys_passwords_free(struct keys_passwords *passwords)
 	if (passwords == NULL)
 		return;
 	while (passwords->questions != NULL)
-		forget(passwords->questions);
+		forget_password_question(passwords->questions);
 	ipc_client_free(passwords->client);
 	free(passwords);
 }
@@ -108,11 +112,11 @@ void keys_passwords_ask(struct keys_passwords *passwords, struct keys_password_q
 	question->tag = 0;
 	DL_APPEND2(passwords->questions, question, previous, next);
 	if (ipc_client_channel(passwords->client) != NULL)
-		send_question(passwords, question);
+		send_password_question(passwords, question);
 }
 
 void keys_password_cancel(struct keys_password_question *question)
 {
 	if (question->passwords != NULL)
-		forget(question);
+		forget_password_question(question);
 }

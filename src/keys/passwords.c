@@ -28,7 +28,8 @@ static bool is_relay(struct str text, struct str relay)
 }
 
 /* RELAY|USER|PASSWORD or RELAY;PORT|USER|PASSWORD */
-static bool is_line(struct str line, const struct wanted *wanted, struct str *password_out)
+static bool is_wanted_password_line(struct str line, const struct wanted *wanted,
+				    struct str *password_out)
 {
 	uint64_t port = PORT_USUAL;
 	struct str server;
@@ -54,7 +55,7 @@ static int find_line(struct str text, const struct wanted *wanted, struct buffer
 	while (text.length > 0 && str_split(&text, '\n', &line)) {
 		if (line.length > 0 && line.data[line.length - 1] == '\r')
 			line.length--;
-		if (!is_line(line, wanted, &found))
+		if (!is_wanted_password_line(line, wanted, &found))
 			continue;
 		if (found.length > 0 && found.length <= CONFIG_PASSWORD_MAX &&
 		    str_find(found, '\0') < 0) {

@@ -72,8 +72,8 @@ static int check_mode(int file, mode_t forbidden)
 }
 
 /* -EPERM: the file's mode has some of FORBIDDEN. */
-static int read_file(const char *path, size_t most, mode_t forbidden, struct buffer *text,
-		     struct buffer *reason)
+static int read_key_file(const char *path, size_t most, mode_t forbidden, struct buffer *text,
+			 struct buffer *reason)
 {
 	int file = os_file_open(OS_FILE_HERE, path, OS_FILE_READ | OS_FILE_NO_BLOCK);
 	int error = file;
@@ -121,14 +121,14 @@ static void copy_certificates(struct str text, struct buffer *out)
 int keys_read_secret(const char *path, size_t most, struct buffer *text, struct buffer *reason)
 {
 	text->is_secret = true;
-	return read_file(path, most, S_IRWXO, text, reason);
+	return read_key_file(path, most, S_IRWXO, text, reason);
 }
 
 int keys_read_certificates(const char *path, size_t most, struct buffer *certificates,
 			   struct buffer *reason)
 {
 	struct buffer text = {.is_secret = true};
-	int error = read_file(path, most, 0, &text, reason);
+	int error = read_key_file(path, most, 0, &text, reason);
 
 	if (error == 0)
 		copy_certificates(buffer_view(&text), certificates);

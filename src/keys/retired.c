@@ -4,7 +4,7 @@
 #include "os/clock.h"
 #include <string.h>
 
-static void drop_oldest(struct keys_retired *retired)
+static void drop_oldest_key(struct keys_retired *retired)
 {
 	tls_private_key_free(retired->keys[0].key);
 	retired->count--;
@@ -16,7 +16,7 @@ void keys_retired_add(struct keys_retired *retired, struct tls_private_key *key)
 	if (key == NULL)
 		return;
 	if (retired->count == KEYS_RETIRED_MAX)
-		drop_oldest(retired);
+		drop_oldest_key(retired);
 	retired->keys[retired->count++] = (struct keys_retired_key){key, os_clock_monotonic_us()};
 }
 
@@ -25,7 +25,7 @@ void keys_retired_expire(struct keys_retired *retired)
 	int64_t now_us = os_clock_monotonic_us();
 
 	while (retired->count > 0 && now_us - retired->keys[0].since_us >= KEYS_RETIRED_US)
-		drop_oldest(retired);
+		drop_oldest_key(retired);
 }
 
 const struct tls_private_key *keys_retired_find(const struct keys_retired *retired, const void *id)
@@ -39,5 +39,5 @@ const struct tls_private_key *keys_retired_find(const struct keys_retired *retir
 void keys_retired_clear(struct keys_retired *retired)
 {
 	while (retired->count > 0)
-		drop_oldest(retired);
+		drop_oldest_key(retired);
 }

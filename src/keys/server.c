@@ -35,7 +35,7 @@ struct keys_server {
 	void *context;
 };
 
-static void send_text(struct ipc_channel *channel, struct str rest)
+static void send_set_part(struct ipc_channel *channel, struct str rest)
 {
 	while (rest.length > 0) {
 		size_t length = rest.length < PART_SIZE ? rest.length : PART_SIZE;
@@ -57,17 +57,17 @@ static void send_set(void *context, struct ipc_channel *channel)
 {
 	const struct keys_server *server = context;
 
-	send_text(channel, buffer_view(&server->packed.texts));
+	send_set_part(channel, buffer_view(&server->packed.texts));
 	if (is_acceptor(server, ipc_channel_user(channel))) {
 		ipc_channel_set_secret(channel);
-		send_text(channel, buffer_view(&server->packed.tickets));
+		send_set_part(channel, buffer_view(&server->packed.tickets));
 	} else {
-		send_text(channel, buffer_view(&server->packed.no_tickets));
+		send_set_part(channel, buffer_view(&server->packed.no_tickets));
 	}
 	ipc_channel_send(channel, KEYS_SET_END, 0, STR(""), NULL, 0);
 }
 
-static bool is_wanted(struct unpack *unpack, struct tls_signing_request *wanted)
+static bool unpack_signing_request(struct unpack *unpack, struct tls_signing_request *wanted)
 {
 	struct str key = unpack_str(unpack);
 
@@ -82,8 +82,8 @@ static bool is_wanted(struct unpack *unpack, struct tls_signing_request *wanted)
 
 /* A key that is gone, or a scheme that is not its own, gets no signature: the certificate may just
  * have been replaced. */
-static void sign(const struct keys_server *server, struct ipc_channel *channel, uint32_t tag,
-		 const struct tls_signing_request *wanted)
+static void sign_for_client(const struct keys_server *server, struct ipc_channel *channel,
+			    uint32_t tag, const struct tls_signing_request *wanted)
 {
 	const struct tls_private_key *key = keys_store_find(server->store, wanted->key);
 	uint8_t signature[TLS_SIGNATURE_MAX];
@@ -133,28 +133,28 @@ static bool on_ask_password(const struct keys_server *server, struct ipc_channel
 	return true;
 }
 
-static void *on_connected(void *context, struct ipc_channel *channel)
+static void *on_keys_client_connected(void *context, struct ipc_channel *channel)
 {
 	send_set(context, channel);
 	return context;
 }
 
-static bool on_message(void *context, struct ipc_channel *channel,
-		       const struct ipc_message *message)
+static bool on_keys_request(void *context, struct ipc_channel *channel,
+			    const struct ipc_message *message)
 {
 	struct unpack unpack = {message->body, false};
 	struct tls_signing_request wanted;
 
 	if (message->type == KEYS_ASK_PASSWORD)
 		return on_ask_password(context, channel, message);
-	if (message->type != KEYS_SIGN || !is_wanted(&unpack, &wanted))
+	if (message->type != KEYS_SIGN || !unpack_signing_request(&unpack, &wanted))
 		return false;
-	sign(context, channel, message->tag, &wanted);
+	sign_for_client(context, channel, message->tag, &wanted);
 	return true;
 }
 
 /* A client is sent a set although it may not have read the one before. */
-static void publish(struct keys_server *server)
+static void publish_key_set(struct keys_server *server)
 {
 	keys_packed_clear(&server->packed);
 	keys_store_pack(server->store, &server->packed);
@@ -164,7 +164,7 @@ static void publish(struct keys_server *server)
 	ipc_server_each(server->clients, send_set);
 }
 
-static void tell_problems(struct keys_server *server)
+static void tell_store_problems(struct keys_server *server)
 {
 	struct buffer problems = {0};
 
@@ -176,13 +176,13 @@ static void tell_problems(struct keys_server *server)
 	server->problems = problems;
 }
 
-static void look(void *context)
+static void look_for_new_keys(void *context)
 {
 	struct keys_server *server = context;
 
 	if (keys_store_refresh(server->store, server->config))
-		publish(server);
-	tell_problems(server);
+		publish_key_set(server);
+	tell_store_problems(server);
 	os_timer_start(server->timer,
 		       keys_store_is_unsure(server->store) ? LOOK_SOON_US : LOOK_EVERY_US);
 }
@@ -190,24 +190,24 @@ static void look(void *context)
 struct keys_server *keys_server_new(struct os_loop *loop, int listening,
 				    const struct config *config)
 {
-	static const struct ipc_server_kind kind = {CLIENTS_MAX, ANSWERS_MAX, on_connected,
-						    on_message, NULL};
+	static const struct ipc_server_kind kind = {
+		CLIENTS_MAX, ANSWERS_MAX, on_keys_client_connected, on_keys_request, NULL};
 	struct keys_server *server = memory_alloc_zero(1, sizeof *server);
 
 	server->config = config;
 	server->packed.tickets.is_secret = true;
 	server->sender = (uid_t)-1;
 	server->store = keys_store_new();
-	server->timer = os_timer_new(loop, look, server);
+	server->timer = os_timer_new(loop, look_for_new_keys, server);
 	server->clients = ipc_server_new(loop, listening, &kind, server);
-	look(server);
+	look_for_new_keys(server);
 	return server;
 }
 
 void keys_server_configure(struct keys_server *server, const struct config *config)
 {
 	server->config = config;
-	look(server);
+	look_for_new_keys(server);
 }
 
 void keys_server_set_users(struct keys_server *server, const uid_t *users, size_t count)

@@ -20,7 +20,7 @@ static void pack_texts(struct buffer *out, const struct keys_text *texts, size_t
 	}
 }
 
-static size_t size_of(const struct keys_text *texts, size_t count)
+static size_t size_of_key_texts(const struct keys_text *texts, size_t count)
 {
 	size_t size = sizeof(uint32_t);
 
@@ -31,8 +31,9 @@ static size_t size_of(const struct keys_text *texts, size_t count)
 
 void keys_set_pack_texts(const struct keys_set *set, struct buffer *out)
 {
-	(void)buffer_reserve(out, size_of(set->certificates, set->certificate_count) +
-					  size_of(set->authorities, set->authority_count));
+	(void)buffer_reserve(out,
+			     size_of_key_texts(set->certificates, set->certificate_count) +
+				     size_of_key_texts(set->authorities, set->authority_count));
 	pack_texts(out, set->certificates, set->certificate_count);
 	pack_texts(out, set->authorities, set->authority_count);
 }

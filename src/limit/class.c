@@ -36,7 +36,7 @@ void limit_class_trigger(const struct limit_class *class, char trigger[LIMIT_TRI
 }
 
 /* Not secret: masks are the operator's. */
-static uint64_t key_of(const char *mask)
+static uint64_t key_of_class_mask(const char *mask)
 {
 	const struct hash_key key = {0};
 	uint64_t hash = hash_keyed(key, mask, strlen(mask));
@@ -44,13 +44,13 @@ static uint64_t key_of(const char *mask)
 	return hash != 0 ? hash : 1;
 }
 
-static void fill(struct limit_classes *classes, struct entry *entry,
-		 const struct config_class *class)
+static void fill_class_entry(struct limit_classes *classes, struct entry *entry,
+			     const struct config_class *class)
 {
 	const char *mask = arena_copy(classes->arena, str_from(class->mask));
 
 	entry->class = (struct limit_class){.mask = mask,
-					    .key = key_of(mask),
+					    .key = key_of_class_mask(mask),
 					    .queue = class->queue,
 					    .refuse = class->refuse,
 					    .counts_idle = class->count == CONFIG_CLASS_COUNT_OPEN};
@@ -73,7 +73,7 @@ struct limit_classes *limit_classes_new(const struct config *config)
 	classes->count = config->class_count;
 	classes->entries = arena_alloc(arena, classes->count * sizeof *classes->entries);
 	for (size_t i = 0; i < classes->count; i++)
-		fill(classes, &classes->entries[i], &config->classes[i]);
+		fill_class_entry(classes, &classes->entries[i], &config->classes[i]);
 	return classes;
 }
 
@@ -101,18 +101,18 @@ static bool network_has(const struct config_network *network, const struct in6_a
 	return config_network_has(network, address);
 }
 
-static bool is_below(struct str name, struct str domain)
+static bool is_client_below_domain(struct str name, struct str domain)
 {
 	return name.length > domain.length && name.data[name.length - domain.length - 1] == '.' &&
 	       str_ends_with_nocase(name, domain);
 }
 
-static bool has_name(const struct entry *entry, struct str name)
+static bool has_class_name(const struct entry *entry, struct str name)
 {
 	if (name.length > 0 && name.data[name.length - 1] == '.') /* as in the DNS */
 		name.length--;
 	return str_equal_nocase(name, entry->name) ||
-	       (entry->kind == CONFIG_CLASS_DOMAIN && is_below(name, entry->name));
+	       (entry->kind == CONFIG_CLASS_DOMAIN && is_client_below_domain(name, entry->name));
 }
 
 static bool is_by_name(const struct entry *entry)
@@ -123,7 +123,7 @@ static bool is_by_name(const struct entry *entry)
 static bool has_host(const struct entry *entry, struct str name, const struct in6_addr *address)
 {
 	if (is_by_name(entry))
-		return has_name(entry, name);
+		return has_class_name(entry, name);
 	return entry->kind == CONFIG_CLASS_ALL || network_has(&entry->network, address);
 }
 

@@ -100,8 +100,8 @@ void limit_clients_clear(const struct limit_memory *memory, size_t row)
 	atomic_store(&area->used, 0);
 }
 
-static struct bucket *bucket_of(struct clients_area *area, size_t buckets, uint64_t key,
-				unsigned which)
+static struct bucket *client_bucket_of(struct clients_area *area, size_t buckets, uint64_t key,
+				       unsigned which)
 {
 	uint64_t part = which == 0 ? key & UINT32_MAX : key >> 32;
 
@@ -109,11 +109,11 @@ static struct bucket *bucket_of(struct clients_area *area, size_t buckets, uint6
 }
 
 /* The slot with KEY among those where CLIENT_KEY may be: KEY is the same, or 0. */
-static struct slot *find_slot(struct clients_area *area, size_t buckets, uint64_t client_key,
-			      uint64_t key)
+static struct slot *find_client_slot(struct clients_area *area, size_t buckets, uint64_t client_key,
+				     uint64_t key)
 {
 	for (unsigned which = 0; which < BUCKETS_OF_KEY; which++) {
-		struct bucket *bucket = bucket_of(area, buckets, client_key, which);
+		struct bucket *bucket = client_bucket_of(area, buckets, client_key, which);
 
 		for (size_t i = 0; i < BUCKET_SLOTS; i++)
 			if (atomic_load(&bucket->slots[i].key) == key)
@@ -124,7 +124,7 @@ static struct slot *find_slot(struct clients_area *area, size_t buckets, uint64_
 
 /* --- what this process writes --- */
 
-static void publish(const struct limit_client *client)
+static void publish_client(const struct limit_client *client)
 {
 	if (client->slot == NULL)
 		return;
@@ -132,7 +132,7 @@ static void publish(const struct limit_client *client)
 	atomic_store(&client->slot->sessions, client->sessions);
 }
 
-static void take_slot(struct limit_client *client)
+static void take_client_slot(struct limit_client *client)
 {
 	const struct limit_clients *clients = client->clients;
 	struct clients_area *own = clients->own;
@@ -142,10 +142,10 @@ static void take_slot(struct limit_client *client)
 		return;
 	client->key = hash_keyed(own->key, &client->network, sizeof client->network);
 	client->key += client->key == 0;
-	client->slot = find_slot(own, clients->buckets, client->key, 0);
+	client->slot = find_client_slot(own, clients->buckets, client->key, 0);
 	if (client->slot == NULL)
 		return;
-	publish(client);
+	publish_client(client);
 	atomic_store(&client->slot->key, client->key);
 	atomic_fetch_add(&own->used, 1);
 }
@@ -176,7 +176,7 @@ static void add_client_row(const struct limit_client *client, size_t row, struct
 
 	if (atomic_load(&area->used) == 0)
 		return;
-	slot = find_slot(area, clients->buckets, client->key, client->key);
+	slot = find_client_slot(area, clients->buckets, client->key, client->key);
 	if (slot == NULL)
 		return;
 	sessions = atomic_load(&slot->sessions);
@@ -222,7 +222,7 @@ static struct limit_client *find_client(struct limit_clients *clients,
 	client->clients = clients;
 	client->network = network;
 	HASH_ADD(hh, clients->by_network, network, sizeof client->network, client);
-	take_slot(client);
+	take_client_slot(client);
 	return client;
 }
 
@@ -242,11 +242,11 @@ struct limit_client *limit_client_enter(struct limit_clients *clients,
 
 	for (unsigned tries = 0; tries < TRIES && total_of(client).sessions < limit; tries++) {
 		client->sessions++;
-		publish(client);
+		publish_client(client);
 		if (total_of(client).sessions <= limit)
 			return client;
 		client->sessions--;
-		publish(client);
+		publish_client(client);
 	}
 	forget_idle(client);
 	return NULL;
@@ -257,7 +257,7 @@ void limit_client_leave(struct limit_client *client)
 	if (client->sessions == 0)
 		panic("a session ends that was not counted");
 	client->sessions--;
-	publish(client);
+	publish_client(client);
 	forget_idle(client);
 }
 
@@ -266,7 +266,7 @@ void limit_client_change_bytes(struct limit_client *client, uint64_t before, uin
 	if (client->bytes < before)
 		panic("more bytes of a client are finished than were begun");
 	client->bytes += after - before;
-	publish(client);
+	publish_client(client);
 }
 
 uint64_t limit_client_bytes(const struct limit_client *client)
@@ -305,5 +305,5 @@ void limit_clients_use(struct limit_clients *clients, const struct limit_memory 
 				   ? buckets_in(limit_memory_area_size(memory, LIMIT_AREA_CLIENTS))
 				   : 0;
 	HASH_ITER (hh, clients->by_network, client, next)
-		take_slot(client);
+		take_client_slot(client);
 }

@@ -62,7 +62,7 @@ static struct sessions *sessions_at(const struct limit_memory *memory, size_t ro
 	return sessions;
 }
 
-static int find_slot(const struct sessions *sessions, uint64_t key)
+static int find_class_slot(const struct sessions *sessions, uint64_t key)
 {
 	for (int i = 0; i < SLOTS; i++) {
 		uint64_t found =
@@ -78,20 +78,20 @@ static int find_slot(const struct sessions *sessions, uint64_t key)
 
 /* --- looking --- */
 
-static void learn(const struct limit_counter *counter, const struct sessions *sessions,
-		  struct known_row *row, uint64_t version)
+static void learn_row_slots(const struct limit_counter *counter, const struct sessions *sessions,
+			    struct known_row *row, uint64_t version)
 {
 	size_t count = limit_classes_count(counter->classes);
 
 	for (size_t i = 0; i < count; i++)
-		row->slots[i] =
-			(int16_t)find_slot(sessions, limit_classes_at(counter->classes, i)->key);
+		row->slots[i] = (int16_t)find_class_slot(
+			sessions, limit_classes_at(counter->classes, i)->key);
 	row->version = version;
 	row->is_known = true;
 }
 
 /* The sessions of CLASS in all rows. */
-static uint64_t look(struct limit_counter *counter, size_t class)
+static uint64_t sum_class_sessions(struct limit_counter *counter, size_t class)
 {
 	size_t count = limit_memory_count(counter->memory);
 	uint64_t sum = 0;
@@ -103,7 +103,7 @@ static uint64_t look(struct limit_counter *counter, size_t class)
 		int slot;
 
 		if (!row->is_known || row->version != version)
-			learn(counter, sessions, row, version);
+			learn_row_slots(counter, sessions, row, version);
 		slot = row->slots[class];
 		if (slot != NO_SLOT)
 			sum += (uint64_t)atomic_load(&sessions->slots[slot].in) +
@@ -121,15 +121,15 @@ static void wait_a_little(const struct limit_counter *counter, unsigned tries)
 		continue;
 }
 
-static bool enter(struct limit_counter *counter, size_t class, uint32_t *count,
-		  _Atomic uint32_t *shared, uint32_t limit)
+static bool enter_counted_class(struct limit_counter *counter, size_t class, uint32_t *count,
+				_Atomic uint32_t *shared, uint32_t limit)
 {
 	for (unsigned tries = 0; tries < TRIES; tries++) {
 		wait_a_little(counter, tries);
-		if (look(counter, class) >= limit)
+		if (sum_class_sessions(counter, class) >= limit)
 			continue;
 		atomic_store(shared, ++*count);
-		if (look(counter, class) <= limit)
+		if (sum_class_sessions(counter, class) <= limit)
 			return true;
 		atomic_store(shared, --*count);
 	}
@@ -150,8 +150,8 @@ bool limit_enter_in(struct limit_counter *counter, size_t class)
 	if (counter == NULL)
 		return true;
 	counts = &counter->counts[class];
-	if (enter(counter, class, &counts->in, &counts->slot->in,
-		  limit_classes_at(counter->classes, class)->refuse))
+	if (enter_counted_class(counter, class, &counts->in, &counts->slot->in,
+				limit_classes_at(counter->classes, class)->refuse))
 		return true;
 	add_one(&counts->slot->refused);
 	return false;
@@ -164,14 +164,14 @@ bool limit_enter_out(struct limit_counter *counter, size_t class)
 	if (counter == NULL)
 		return true;
 	counts = &counter->counts[class];
-	if (enter(counter, class, &counts->out, &counts->slot->out,
-		  limit_classes_at(counter->classes, class)->queue))
+	if (enter_counted_class(counter, class, &counts->out, &counts->slot->out,
+				limit_classes_at(counter->classes, class)->queue))
 		return true;
 	add_one(&counts->slot->held);
 	return false;
 }
 
-static void leave(uint32_t *count, _Atomic uint32_t *shared)
+static void leave_counted_class(uint32_t *count, _Atomic uint32_t *shared)
 {
 	if (*count == 0)
 		panic("a session ends that was not counted");
@@ -181,13 +181,13 @@ static void leave(uint32_t *count, _Atomic uint32_t *shared)
 void limit_leave_in(struct limit_counter *counter, size_t class)
 {
 	if (counter != NULL)
-		leave(&counter->counts[class].in, &counter->counts[class].slot->in);
+		leave_counted_class(&counter->counts[class].in, &counter->counts[class].slot->in);
 }
 
 void limit_leave_out(struct limit_counter *counter, size_t class)
 {
 	if (counter != NULL)
-		leave(&counter->counts[class].out, &counter->counts[class].slot->out);
+		leave_counted_class(&counter->counts[class].out, &counter->counts[class].slot->out);
 }
 
 void limit_slow_in(struct limit_counter *counter, size_t class)
@@ -203,7 +203,8 @@ void limit_slow_in(struct limit_counter *counter, size_t class)
 void limit_hasten_in(struct limit_counter *counter, size_t class)
 {
 	if (counter != NULL)
-		leave(&counter->counts[class].slowed, &counter->counts[class].slot->slowed);
+		leave_counted_class(&counter->counts[class].slowed,
+				    &counter->counts[class].slot->slowed);
 }
 
 void limit_hold_out(struct limit_counter *counter, size_t class)
@@ -252,7 +253,7 @@ void limit_recount_out(struct limit_counter *counter, size_t class)
 	counter->counts[class].out++;
 }
 
-static bool is_wanted(const struct limit_counter *counter, uint64_t key)
+static bool is_key_of_class(const struct limit_counter *counter, uint64_t key)
 {
 	for (size_t i = 0; i < limit_classes_count(counter->classes); i++)
 		if (limit_classes_at(counter->classes, i)->key == key)
@@ -260,7 +261,7 @@ static bool is_wanted(const struct limit_counter *counter, uint64_t key)
 	return false;
 }
 
-static void clear(struct slot *slot)
+static void clear_class_slot(struct slot *slot)
 {
 	atomic_store(&slot->slowed, 0);
 	atomic_store(&slot->in, 0);
@@ -268,7 +269,7 @@ static void clear(struct slot *slot)
 	atomic_store(&slot->waiting, 0);
 }
 
-static bool is_taken(const struct limit_counter *counter, const struct slot *slot)
+static bool is_class_slot_taken(const struct limit_counter *counter, const struct slot *slot)
 {
 	for (size_t i = 0; i < limit_classes_count(counter->classes); i++)
 		if (counter->counts[i].slot == slot)
@@ -287,22 +288,22 @@ static struct slot *find_room(const struct limit_counter *counter)
 		struct slot *slot = &counter->own->slots[i];
 		uint64_t key = atomic_load(&slot->key);
 
-		if (is_taken(counter, slot))
+		if (is_class_slot_taken(counter, slot))
 			continue;
 		if (key == 0)
 			return slot;
 		any = slot;
-		if (!is_wanted(counter, key))
+		if (!is_key_of_class(counter, key))
 			unwanted = slot;
 	}
 	return unwanted != NULL ? unwanted : any;
 }
 
-static struct slot *take_slot(const struct limit_counter *counter, uint64_t key)
+static struct slot *take_class_slot(const struct limit_counter *counter, uint64_t key)
 {
 	struct slot *slot = find_room(counter);
 
-	clear(slot);
+	clear_class_slot(slot);
 	atomic_store(&slot->refused, 0);
 	atomic_store(&slot->held, 0);
 	atomic_store(&slot->key, key);
@@ -315,18 +316,18 @@ void limit_recount_end(struct limit_counter *counter)
 	for (size_t i = 0; i < limit_classes_count(counter->classes); i++) {
 		struct counter_class *counts = &counter->counts[i];
 		uint64_t key = limit_classes_at(counter->classes, i)->key;
-		int found = find_slot(counter->own, key);
+		int found = find_class_slot(counter->own, key);
 
-		counts->slot =
-			found != NO_SLOT ? &counter->own->slots[found] : take_slot(counter, key);
+		counts->slot = found != NO_SLOT ? &counter->own->slots[found]
+						: take_class_slot(counter, key);
 		atomic_store(&counts->slot->in, counts->in);
 		atomic_store(&counts->slot->out, counts->out);
 		atomic_store(&counts->slot->slowed, counts->slowed);
 		atomic_store(&counts->slot->waiting, 0);
 	}
 	for (int i = 0; i < SLOTS; i++)
-		if (!is_wanted(counter, atomic_load(&counter->own->slots[i].key)))
-			clear(&counter->own->slots[i]);
+		if (!is_key_of_class(counter, atomic_load(&counter->own->slots[i].key)))
+			clear_class_slot(&counter->own->slots[i]);
 }
 
 struct limit_counter *limit_counter_new(const struct limit_memory *memory,
@@ -354,7 +355,7 @@ void limit_total_of(const struct limit_memory *memory, uint64_t key, struct limi
 	*total_out = (struct limit_total){0};
 	for (size_t i = 0; i < limit_memory_count(memory); i++) {
 		const struct sessions *sessions = sessions_at(memory, i);
-		int found = find_slot(sessions, key);
+		int found = find_class_slot(sessions, key);
 		const struct slot *slot;
 
 		if (found == NO_SLOT)
@@ -390,5 +391,5 @@ void limit_clear_sessions(const struct limit_memory *memory, size_t row)
 		return;
 	sessions = sessions_at(memory, row);
 	for (int i = 0; i < SLOTS; i++)
-		clear(&sessions->slots[i]);
+		clear_class_slot(&sessions->slots[i]);
 }

@@ -37,7 +37,7 @@ static size_t tags_size(size_t buckets)
 	return (buckets * sizeof(tags) + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
 }
 
-static size_t size_of(size_t buckets)
+static size_t size_of_keyed_table(size_t buckets)
 {
 	return sizeof(struct limit_keyed) + tags_size(buckets) +
 	       buckets * WAYS * sizeof(struct slot);
@@ -48,14 +48,14 @@ size_t limit_keyed_size(size_t keys)
 	size_t slots = keys + keys * SPARE_TENTHS / 10;
 	size_t buckets = (slots + WAYS - 1) / WAYS;
 
-	return size_of(buckets > 0 ? buckets : 1);
+	return size_of_keyed_table(buckets > 0 ? buckets : 1);
 }
 
 struct limit_keyed_view limit_keyed_view(void *memory, size_t size)
 {
 	struct limit_keyed_view view = {.table = memory};
 
-	if (size < size_of(1))
+	if (size < size_of_keyed_table(1))
 		panic("a table of counters has %zu bytes", size);
 	view.buckets = (size - sizeof(struct limit_keyed) - CACHE_LINE + sizeof(tags)) /
 		       (sizeof(tags) + WAYS * sizeof(struct slot));
@@ -77,7 +77,7 @@ static tags *tags_of(struct limit_keyed_view view, size_t bucket)
 	return (tags *)view.tags + bucket;
 }
 
-static struct place place_of(struct limit_keyed_view view, size_t bucket, unsigned way)
+static struct place place_in_bucket(struct limit_keyed_view view, size_t bucket, unsigned way)
 {
 	struct slot *slots = view.slots;
 
@@ -85,14 +85,14 @@ static struct place place_of(struct limit_keyed_view view, size_t bucket, unsign
 }
 
 /* The buckets that KEY, which is a hash, may be in: by its two halves. */
-static size_t bucket_of(struct limit_keyed_view view, uint64_t key, bool is_second)
+static size_t bucket_of_key(struct limit_keyed_view view, uint64_t key, bool is_second)
 {
 	uint64_t half = is_second ? key >> 32 : key & UINT32_MAX;
 
 	return half * view.buckets >> 32;
 }
 
-static uint64_t tag_of(uint64_t key)
+static uint64_t tag_of_key(uint64_t key)
 {
 	uint64_t tag = key & UINT8_MAX;
 
@@ -100,11 +100,11 @@ static uint64_t tag_of(uint64_t key)
 }
 
 /* Bits that tell which slots of BUCKET may have KEY: all that do, and few others. */
-static uint64_t candidates(struct limit_keyed_view view, size_t bucket, uint64_t key)
+static uint64_t candidate_slots_of(struct limit_keyed_view view, size_t bucket, uint64_t key)
 {
 	static const uint64_t ones = UINT64_MAX / UINT8_MAX;
 	uint64_t different = atomic_load_explicit(tags_of(view, bucket), memory_order_acquire) ^
-			     ones * tag_of(key);
+			     ones * tag_of_key(key);
 
 	/* the highest bit of each byte that is 0, and perhaps of those above it */
 	return (different - ones) & ~different & ones << 7;
@@ -115,13 +115,14 @@ static unsigned first_of(uint64_t bits)
 	return (unsigned)__builtin_ctzll(bits) / 8;
 }
 
-static bool find(struct limit_keyed_view view, uint64_t key, struct place *place)
+static bool find_keyed_slot(struct limit_keyed_view view, uint64_t key, struct place *place)
 {
 	for (unsigned i = 0; i < 2; i++) {
-		size_t bucket = bucket_of(view, key, i > 0);
+		size_t bucket = bucket_of_key(view, key, i > 0);
 
-		for (uint64_t bits = candidates(view, bucket, key); bits != 0; bits &= bits - 1) {
-			*place = place_of(view, bucket, first_of(bits));
+		for (uint64_t bits = candidate_slots_of(view, bucket, key); bits != 0;
+		     bits &= bits - 1) {
+			*place = place_in_bucket(view, bucket, first_of(bits));
 			if (atomic_load_explicit(&place->slot->key, memory_order_relaxed) == key)
 				return true;
 		}
@@ -152,13 +153,13 @@ static uint32_t used_s(const struct place *place)
 
 /* How many slots of BUCKET are free, and in *PLACE one of them or, if none is, the one that was
  * unused for longest. */
-static unsigned look(struct limit_keyed_view view, size_t bucket, struct place *place)
+static unsigned look_for_free_slot(struct limit_keyed_view view, size_t bucket, struct place *place)
 {
 	unsigned free = 0;
-	struct place best = place_of(view, bucket, 0);
+	struct place best = place_in_bucket(view, bucket, 0);
 
 	for (unsigned way = 0; way < WAYS; way++) {
-		struct place at = place_of(view, bucket, way);
+		struct place at = place_in_bucket(view, bucket, way);
 
 		if (tag_at(view, bucket, way) == 0) {
 			if (free++ == 0)
@@ -173,11 +174,11 @@ static unsigned look(struct limit_keyed_view view, size_t bucket, struct place *
 
 /* The slot that a new KEY is to have: a free one of the emptier bucket, or the one that was unused
  * for longest. */
-static bool choose(struct limit_keyed_view view, uint64_t key, struct place *place)
+static bool choose_slot_of_key(struct limit_keyed_view view, uint64_t key, struct place *place)
 {
 	struct place second;
-	unsigned free = look(view, bucket_of(view, key, false), place);
-	unsigned free_second = look(view, bucket_of(view, key, true), &second);
+	unsigned free = look_for_free_slot(view, bucket_of_key(view, key, false), place);
+	unsigned free_second = look_for_free_slot(view, bucket_of_key(view, key, true), &second);
 
 	if (free_second > free ||
 	    (free_second == 0 && free == 0 && used_s(&second) < used_s(place)))
@@ -189,7 +190,7 @@ static bool choose(struct limit_keyed_view view, uint64_t key, struct place *pla
 
 /* Readers that meet an odd number, or another than before, read again. It is odd already where an
  * earlier process was killed amid a change. */
-static void begin_change(struct slot *slot)
+static void begin_slot_change(struct slot *slot)
 {
 	uint32_t changes = atomic_load_explicit(&slot->changes, memory_order_relaxed);
 
@@ -204,7 +205,7 @@ static void end_change(struct slot *slot)
 	atomic_store_explicit(&slot->changes, changes + 1, memory_order_release);
 }
 
-static struct limit_window load(const struct slot *slot, unsigned column)
+static struct limit_window load_window(const struct slot *slot, unsigned column)
 {
 	return (struct limit_window){
 		atomic_load_explicit(&slot->windows[column].number, memory_order_relaxed),
@@ -213,7 +214,7 @@ static struct limit_window load(const struct slot *slot, unsigned column)
 	};
 }
 
-static void store(struct slot *slot, unsigned column, struct limit_window window)
+static void store_window(struct slot *slot, unsigned column, struct limit_window window)
 {
 	atomic_store_explicit(&slot->windows[column].number, window.number, memory_order_relaxed);
 	atomic_store_explicit(&slot->windows[column].now, window.now, memory_order_relaxed);
@@ -224,12 +225,12 @@ static void store(struct slot *slot, unsigned column, struct limit_window window
 static void clear_column(struct limit_keyed_view view, unsigned column)
 {
 	for (size_t i = 0; i < view.buckets * WAYS; i++) {
-		struct place at = place_of(view, i / WAYS, i % WAYS);
+		struct place at = place_in_bucket(view, i / WAYS, i % WAYS);
 
 		if (tag_at(view, at.bucket, at.way) == 0)
 			continue;
-		begin_change(at.slot);
-		store(at.slot, column, (struct limit_window){0});
+		begin_slot_change(at.slot);
+		store_window(at.slot, column, (struct limit_window){0});
 		end_change(at.slot);
 	}
 }
@@ -279,26 +280,26 @@ void limit_keyed_configure(struct limit_keyed_view view, const limit_rule_key *r
 }
 
 /* Gives the slot to KEY. */
-static void occupy(struct limit_keyed_view view, const struct place *place, uint64_t key)
+static void occupy_slot(struct limit_keyed_view view, const struct place *place, uint64_t key)
 {
 	set_tag(view, place, 0);
-	begin_change(place->slot);
+	begin_slot_change(place->slot);
 	atomic_store_explicit(&place->slot->key, key, memory_order_relaxed);
 	for (unsigned column = 0; column < LIMIT_COLUMNS; column++)
-		store(place->slot, column, (struct limit_window){0});
+		store_window(place->slot, column, (struct limit_window){0});
 	end_change(place->slot);
-	set_tag(view, place, tag_of(key));
+	set_tag(view, place, tag_of_key(key));
 }
 
-static void add(struct slot *slot, const struct limit_keyed_count *count)
+static void add_keyed_count(struct slot *slot, const struct limit_keyed_count *count)
 {
 	struct limit_window window;
 
 	if (count->column < 0)
 		return;
-	window = load(slot, (unsigned)count->column);
+	window = load_window(slot, (unsigned)count->column);
 	limit_window_add(&window, count->time, count->amount);
-	store(slot, (unsigned)count->column, window);
+	store_window(slot, (unsigned)count->column, window);
 }
 
 void limit_keyed_add(struct limit_keyed_view view, uint64_t key, int64_t time_us,
@@ -306,14 +307,14 @@ void limit_keyed_add(struct limit_keyed_view view, uint64_t key, int64_t time_us
 {
 	struct place place;
 
-	if (!find(view, key, &place)) {
-		if (choose(view, key, &place))
+	if (!find_keyed_slot(view, key, &place)) {
+		if (choose_slot_of_key(view, key, &place))
 			atomic_fetch_add_explicit(&view.table->used, 1, memory_order_relaxed);
-		occupy(view, &place, key);
+		occupy_slot(view, &place, key);
 	}
-	begin_change(place.slot);
+	begin_slot_change(place.slot);
 	for (size_t i = 0; i < count; i++)
-		add(place.slot, &counts[i]);
+		add_keyed_count(place.slot, &counts[i]);
 	end_change(place.slot);
 	atomic_store_explicit(&place.slot->used_s, (uint32_t)(time_us / 1000000),
 			      memory_order_relaxed);
@@ -324,7 +325,7 @@ bool limit_keyed_has_room(struct limit_keyed_view view, uint64_t key, int64_t id
 {
 	struct place place;
 
-	return find(view, key, &place) || choose(view, key, &place) ||
+	return find_keyed_slot(view, key, &place) || choose_slot_of_key(view, key, &place) ||
 	       used_s(&place) + idle_us / 1000000 < time_us / 1000000;
 }
 
@@ -346,13 +347,13 @@ uint32_t limit_keyed_version(struct limit_keyed_view view)
 void limit_keyed_expect(struct limit_keyed_view view, uint64_t key)
 {
 	for (unsigned i = 0; i < 2 && view.buckets > FEW_BUCKETS; i++) {
-		size_t bucket = bucket_of(view, key, i > 0);
-		uint64_t bits = candidates(view, bucket, key);
+		size_t bucket = bucket_of_key(view, key, i > 0);
+		uint64_t bits = candidate_slots_of(view, bucket, key);
 		const char *slot;
 
 		if (bits == 0)
 			continue;
-		slot = (const char *)place_of(view, bucket, first_of(bits)).slot;
+		slot = (const char *)place_in_bucket(view, bucket, first_of(bits)).slot;
 		__builtin_prefetch(slot);
 		__builtin_prefetch(slot + CACHE_LINE);
 	}
@@ -371,7 +372,7 @@ static bool read_windows(const struct place *place, uint64_t key,
 
 		for (size_t j = 0; j < count; j++)
 			if (counts[j].column >= 0)
-				windows[j] = load(place->slot, (unsigned)counts[j].column);
+				windows[j] = load_window(place->slot, (unsigned)counts[j].column);
 		atomic_thread_fence(memory_order_acquire);
 		if (changes % 2 == 0 &&
 		    atomic_load_explicit(&place->slot->changes, memory_order_relaxed) == changes)
@@ -388,7 +389,8 @@ void limit_keyed_sum(struct limit_keyed_view view, uint64_t key, struct limit_ke
 
 	if (count > LIMIT_COLUMNS)
 		panic("%zu rules for one key", count);
-	if (!find(view, key, &place) || !read_windows(&place, key, counts, count, windows))
+	if (!find_keyed_slot(view, key, &place) ||
+	    !read_windows(&place, key, counts, count, windows))
 		return;
 	for (size_t i = 0; i < count; i++)
 		if (counts[i].column >= 0)

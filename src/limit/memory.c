@@ -19,7 +19,7 @@ struct limit_memory {
 	size_t count;
 };
 
-static size_t aligned(size_t size)
+static size_t align_size(size_t size)
 {
 	return (size + LIMIT_ALIGNMENT - 1) / LIMIT_ALIGNMENT * LIMIT_ALIGNMENT;
 }
@@ -34,8 +34,8 @@ void limit_layout_add(struct limit_layout *layout, enum limit_area_use use, uint
 	layout->areas[layout->count++] = (struct limit_area){use, size, is_allocated};
 }
 
-static const struct limit_area *find(const struct limit_layout *layout, enum limit_area_use use,
-				     size_t size)
+static const struct limit_area *find_limit_area(const struct limit_layout *layout,
+						enum limit_area_use use, size_t size)
 {
 	for (size_t i = 0; i < layout->count; i++)
 		if (layout->areas[i].use == use && layout->areas[i].size >= size)
@@ -46,7 +46,7 @@ static const struct limit_area *find(const struct limit_layout *layout, enum lim
 bool limit_layout_has(const struct limit_layout *layout, const struct limit_layout *wanted)
 {
 	for (size_t i = 0; i < wanted->count; i++)
-		if (find(layout, wanted->areas[i].use, wanted->areas[i].size) == NULL)
+		if (find_limit_area(layout, wanted->areas[i].use, wanted->areas[i].size) == NULL)
 			return false;
 	return true;
 }
@@ -90,19 +90,20 @@ bool limit_layout_unpack(struct unpack *in, struct limit_layout *layout_out)
 	return !in->failed;
 }
 
-static size_t size_of(const struct limit_layout *layout, bool is_allocated)
+static size_t size_of_limit_memory(const struct limit_layout *layout, bool is_allocated)
 {
 	size_t size = 0;
 
 	for (size_t i = 0; i < layout->count; i++)
 		if (!is_allocated || layout->areas[i].is_allocated)
-			size += aligned(layout->areas[i].size);
+			size += align_size(layout->areas[i].size);
 	return size;
 }
 
 int limit_row_new(const struct limit_layout *layout, const char *name)
 {
-	return os_shared_new(name, size_of(layout, false), size_of(layout, true));
+	return os_shared_new(name, size_of_limit_memory(layout, false),
+			     size_of_limit_memory(layout, true));
 }
 
 struct limit_memory *limit_memory_new(const struct limit_layout *layout)
@@ -110,7 +111,7 @@ struct limit_memory *limit_memory_new(const struct limit_layout *layout)
 	struct limit_memory *memory = memory_alloc_zero(1, sizeof *memory);
 
 	memory->layout = *layout;
-	memory->size = size_of(layout, false);
+	memory->size = size_of_limit_memory(layout, false);
 	return memory;
 }
 
@@ -167,7 +168,7 @@ ptrdiff_t limit_memory_own(const struct limit_memory *memory)
 
 size_t limit_memory_area_size(const struct limit_memory *memory, enum limit_area_use use)
 {
-	const struct limit_area *area = find(&memory->layout, use, 0);
+	const struct limit_area *area = find_limit_area(&memory->layout, use, 0);
 
 	return area != NULL ? area->size : 0;
 }
@@ -175,12 +176,12 @@ size_t limit_memory_area_size(const struct limit_memory *memory, enum limit_area
 void *limit_memory_area(const struct limit_memory *memory, size_t row, enum limit_area_use use,
 			size_t size)
 {
-	const struct limit_area *area = find(&memory->layout, use, size);
+	const struct limit_area *area = find_limit_area(&memory->layout, use, size);
 	size_t offset = 0;
 
 	if (area == NULL)
 		return NULL;
 	for (const struct limit_area *a = memory->layout.areas; a < area; a++)
-		offset += aligned(a->size);
+		offset += align_size(a->size);
 	return (char *)memory->rows[row].place + offset;
 }

@@ -103,7 +103,7 @@ static void join_group(struct limit_rates *rates, struct rule *rule)
 	group->rules[group->count++] = rule;
 }
 
-static void configure(struct limit_rates *rates, const struct config *config)
+static void configure_limit_rates(struct limit_rates *rates, const struct config *config)
 {
 	rates->count = config->rate_count;
 	rates->rules = memory_alloc_zero(rates->count, sizeof *rates->rules);
@@ -134,7 +134,7 @@ struct limit_rates *limit_rates_new(const struct limit_memory *memory, const str
 	rates->own_row = (size_t)own;
 	rates->key = limit_rate_header(memory, rates->own_row)->key;
 	rates->own = limit_rate_tables(memory, rates->own_row);
-	configure(rates, config);
+	configure_limit_rates(rates, config);
 	return rates;
 }
 
@@ -171,9 +171,9 @@ static void learn_rows(struct limit_rates *rates)
 }
 
 /* Begins the look at who SUBJECT is for the rules of GROUP; false: none applies. */
-static bool begin_look(const struct limit_rates *rates, const struct group *group,
-		       const struct limit_subject *subject, uint64_t amount, int64_t now_us,
-		       struct look *look)
+static bool begin_group_look(const struct limit_rates *rates, const struct group *group,
+			     const struct limit_subject *subject, uint64_t amount, int64_t now_us,
+			     struct look *look)
 {
 	look->count = 0;
 	for (size_t i = 0; i < group->count; i++) {
@@ -204,7 +204,8 @@ static void begin_looks(struct limit_rates *rates, enum config_rate_count count,
 	for (unsigned per = 0; per < CONFIG_RATE_PERS; per++) {
 		struct look *look = &looks->of[looks->count];
 
-		if (!begin_look(rates, &rates->groups[count][per], subject, amount, now_us, look))
+		if (!begin_group_look(rates, &rates->groups[count][per], subject, amount, now_us,
+				      look))
 			continue;
 		looks->count++;
 		for (size_t row = 0; row < rates->row_count; row++)
@@ -234,9 +235,9 @@ bool limit_ruling_is_stricter(const struct limit_ruling *one, const struct limit
 }
 
 /* What RULE says of AMOUNT more for KEY, for which it HAS so much. */
-static struct limit_ruling judge(const struct limit_rates *rates, const struct rule *rule,
-				 uint64_t key, const struct limit_keyed_count *has, uint64_t amount,
-				 int64_t now_us)
+static struct limit_ruling judge_by_rule(const struct limit_rates *rates, const struct rule *rule,
+					 uint64_t key, const struct limit_keyed_count *has,
+					 uint64_t amount, int64_t now_us)
 {
 	static const enum limit_answer answers[] = {
 		[CONFIG_RATE_SLOW] = LIMIT_SLOW,
@@ -271,8 +272,8 @@ static struct limit_ruling judge_all(struct limit_rates *rates, struct looks *lo
 		for (size_t row = 0; row < rates->row_count; row++)
 			sum_row(rates, &rates->rows[row], look);
 		for (size_t i = 0; i < look->count; i++) {
-			struct limit_ruling ruling = judge(rates, look->rules[i], look->key,
-							   &look->counts[i], amount, now_us);
+			struct limit_ruling ruling = judge_by_rule(
+				rates, look->rules[i], look->key, &look->counts[i], amount, now_us);
 
 			if (limit_ruling_is_stricter(&ruling, &strictest))
 				strictest = ruling;
@@ -282,8 +283,8 @@ static struct limit_ruling judge_all(struct limit_rates *rates, struct looks *lo
 }
 
 /* Of an AMOUNT of 0 nothing is remembered: it must not take the place of what was counted. */
-static void count_all(struct limit_rates *rates, struct looks *looks, uint64_t amount,
-		      int64_t now_us)
+static void count_looked_keys(struct limit_rates *rates, struct looks *looks, uint64_t amount,
+			      int64_t now_us)
 {
 	if (amount == 0)
 		return;
@@ -308,7 +309,7 @@ static struct limit_ruling rule_on(struct limit_rates *rates, enum config_rate_c
 	begin_looks(rates, count, subject, amount, now_us, &looks);
 	ruling = judge_all(rates, &looks, amount, now_us);
 	if (is_done || ruling.answer <= LIMIT_SLOW)
-		count_all(rates, &looks, amount, now_us);
+		count_looked_keys(rates, &looks, amount, now_us);
 	return ruling;
 }
 

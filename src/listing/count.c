@@ -45,7 +45,7 @@ static bool read_birth(const struct counting *counting, uint64_t number, int64_t
 	       queue_update_is_still(counting->store, &stage, id) == 1;
 }
 
-static int count_message(void *context, uint64_t number)
+static int count_stored_message(void *context, uint64_t number)
 {
 	struct counting *counting = context;
 	int directory = queue_store_directory(counting->store);
@@ -73,7 +73,7 @@ static int count_message(void *context, uint64_t number)
 	return 0;
 }
 
-static int tell(struct counting *counting)
+static int tell_stage_count(struct counting *counting)
 {
 	int result = counting->each(counting->context, &counting->count);
 
@@ -91,8 +91,9 @@ static int count_place(struct counting *counting, enum queue_place place, const 
 	counting->name = name;
 	snprintf(counting->count.name, sizeof counting->count.name, "%s%s%s", title,
 		 name != NULL ? " " : "", name != NULL ? name : "");
-	result = queue_store_each(counting->store, place, name, count_message, NULL, counting);
-	return result < 0 ? result : tell(counting);
+	result = queue_store_each(counting->store, place, name, count_stored_message, NULL,
+				  counting);
+	return result < 0 ? result : tell_stage_count(counting);
 }
 
 static int count_service(void *context, const char *name)

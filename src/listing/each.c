@@ -47,7 +47,7 @@ static bool recipients_pass(const struct listing_filter *filter,
 	return false;
 }
 
-static bool is_open_at(const struct queue_delivery *delivery, struct str transport)
+static bool is_undecided_at_transport(const struct queue_delivery *delivery, struct str transport)
 {
 	if (delivery->outcome == QUEUE_DONE || delivery->outcome == QUEUE_FAIL)
 		return false;
@@ -66,7 +66,7 @@ static bool transport_passes(const struct listing_filter *filter, const struct l
 	if (filter->transport.length == 0)
 		return true;
 	for (size_t i = 0; i < entry->control->delivery_count; i++)
-		if (is_open_at(&entry->control->deliveries[i], filter->transport))
+		if (is_undecided_at_transport(&entry->control->deliveries[i], filter->transport))
 			return true;
 	return false;
 }
@@ -163,7 +163,8 @@ static bool origin_passes(const struct listing_filter *filter, struct str receiv
 }
 
 /* Nothing is known of a damaged message: it passes a filter that requires nothing. */
-static bool passes(const struct listing_filter *filter, const struct listing_entry *entry)
+static bool passes_listing_filter(const struct listing_filter *filter,
+				  const struct listing_entry *entry)
 {
 	const struct mail_envelope *envelope;
 
@@ -198,7 +199,7 @@ static bool was_shown(const struct walk *walk, uint64_t number)
 	       bsearch(&number, walk->shown, walk->shown_count, sizeof number, by_value) != NULL;
 }
 
-static void remember(struct walk *walk, uint64_t number)
+static void remember_shown_message(struct walk *walk, uint64_t number)
 {
 	if (walk->shown_count == walk->shown_capacity) {
 		walk->shown_capacity = 2 * walk->shown_capacity + 64;
@@ -214,12 +215,12 @@ static bool is_meant(const struct walk *walk, const struct listing_entry *entry)
 	       entry->control->envelope->id.born_us == walk->born_us;
 }
 
-static int show(struct walk *walk, const struct listing_entry *entry)
+static int show_listing_entry(struct walk *walk, const struct listing_entry *entry)
 {
-	if (!is_meant(walk, entry) || !passes(walk->filter, entry))
+	if (!is_meant(walk, entry) || !passes_listing_filter(walk->filter, entry))
 		return 0;
 	if (!walk->in_info)
-		remember(walk, entry->number);
+		remember_shown_message(walk, entry->number);
 	return walk->each(walk->context, entry);
 }
 
@@ -252,7 +253,7 @@ static bool is_failure(int error)
 	       error == -ENOMEM;
 }
 
-static int visit(void *context, uint64_t number)
+static int visit_queued_message(void *context, uint64_t number)
 {
 	struct buffer why CLEANUP(buffer_clear) = {0};
 	struct walk *walk = context;
@@ -271,7 +272,7 @@ static int visit(void *context, uint64_t number)
 	result = listing_learn_hold(walk->store, &entry);
 	if (result == 0) {
 		learn_why(walk, &entry, &why);
-		result = show(walk, &entry);
+		result = show_listing_entry(walk, &entry);
 	}
 	queue_control_free(entry.control);
 	return result;
@@ -288,14 +289,15 @@ static int walk_part(struct walk *walk, uint32_t x)
 	for (unsigned stage = 0; result == 0 && stage < MAIL_STAGE_COUNT; stage++) {
 		walk->stage = stage;
 		result = queue_store_each_part(walk->store, QUEUE_TODO, mail_stage_name(stage), x,
-					       visit, NULL, walk);
+					       visit_queued_message, NULL, walk);
 	}
 	if (result != 0)
 		return result;
 	if (walk->shown_count > 0)
 		qsort(walk->shown, walk->shown_count, sizeof *walk->shown, by_value);
 	walk->in_info = true;
-	return queue_store_each_part(walk->store, QUEUE_INFO, NULL, x, visit, NULL, walk);
+	return queue_store_each_part(walk->store, QUEUE_INFO, NULL, x, visit_queued_message, NULL,
+				     walk);
 }
 
 /* The same for one message. */
@@ -307,13 +309,13 @@ static int walk_message(struct walk *walk, uint64_t number)
 	walk->shown_count = 0;
 	for (unsigned stage = 0; result == 0 && stage < MAIL_STAGE_COUNT; stage++) {
 		walk->stage = stage;
-		result = visit(walk, number);
+		result = visit_queued_message(walk, number);
 	}
 	walk->in_info = true;
-	return result != 0 ? result : visit(walk, number);
+	return result != 0 ? result : visit_queued_message(walk, number);
 }
 
-static int is_any(void *context, struct str name)
+static int is_any_trigger(void *context, struct str name)
 {
 	(void)context;
 	(void)name;
@@ -326,7 +328,8 @@ static struct listing_filter filter_for(struct queue_store *store,
 {
 	struct listing_filter own = *filter;
 
-	if (own.ask_why != NULL && !own.has_pauses && queue_trigger_each(store, is_any, NULL) == 0)
+	if (own.ask_why != NULL && !own.has_pauses &&
+	    queue_trigger_each(store, is_any_trigger, NULL) == 0)
 		own.ask_why = NULL;
 	return own;
 }

@@ -4,8 +4,8 @@
 #include <errno.h>
 
 /* Returns 0 also when it exists but is damaged. */
-static int load(struct queue_store *store, const enum mail_stage *stage, uint64_t number,
-		struct listing_entry *entry)
+static int load_listing_entry(struct queue_store *store, const enum mail_stage *stage,
+			      uint64_t number, struct listing_entry *entry)
 {
 	int result;
 
@@ -27,10 +27,10 @@ int listing_find(struct queue_store *store, struct str text, struct listing_entr
 	for (unsigned i = 0; result == -ENOENT && i < MAIL_STAGE_COUNT; i++) {
 		enum mail_stage stage = i;
 
-		result = load(store, &stage, id.number, &entry);
+		result = load_listing_entry(store, &stage, id.number, &entry);
 	}
 	if (result == -ENOENT)
-		result = load(store, NULL, id.number, &entry);
+		result = load_listing_entry(store, NULL, id.number, &entry);
 	if (result < 0)
 		return result;
 	if (id.born_us != 0 && entry.control != NULL &&

@@ -24,7 +24,7 @@ struct grouping {
 	const struct listing_entry *entry; /* the current message */
 };
 
-static void count(struct grouping *grouping, const char *name, size_t length)
+static void count_in_group(struct grouping *grouping, const char *name, size_t length)
 {
 	const struct listing_entry *entry = grouping->entry;
 	int64_t born_us = entry->control->envelope->id.born_us;
@@ -48,7 +48,7 @@ static void count(struct grouping *grouping, const char *name, size_t length)
 
 /* --- names --- */
 
-static size_t append(char *name, size_t length, struct str text)
+static size_t append_to_group_name(char *name, size_t length, struct str text)
 {
 	if (text.length > NAME_MAX_BYTES - length)
 		text.length = NAME_MAX_BYTES - length;
@@ -58,7 +58,7 @@ static size_t append(char *name, size_t length, struct str text)
 
 static size_t name_domain(struct str address, char name[NAME_MAX_BYTES])
 {
-	size_t length = append(name, 0, mail_parts_of(address).domain);
+	size_t length = append_to_group_name(name, 0, mail_parts_of(address).domain);
 
 	str_lower(name, length);
 	return length;
@@ -79,15 +79,16 @@ static size_t name_reason(const struct queue_delivery *delivery, char name[NAME_
 {
 	struct str text = delivery->text;
 	struct str word;
-	size_t length = append(name, 0, delivery->status);
+	size_t length = append_to_group_name(name, 0, delivery->status);
 
 	if (delivery->outcome == QUEUE_PENDING)
-		return append(name, 0, STR("not tried"));
+		return append_to_group_name(name, 0, STR("not tried"));
 	while (text.length > 0 && length < NAME_MAX_BYTES) {
 		str_split(&text, ' ', &word);
 		if (length > 0)
-			length = append(name, length, STR(" "));
-		length = append(name, length, is_like_a_number(word) ? STR("#") : word);
+			length = append_to_group_name(name, length, STR(" "));
+		length = append_to_group_name(name, length,
+					      is_like_a_number(word) ? STR("#") : word);
 	}
 	return length;
 }
@@ -104,19 +105,19 @@ static void count_delivery(struct grouping *grouping, const struct queue_deliver
 	if (grouping->by == LISTING_BY_REASON) {
 		length = name_reason(delivery, name);
 	} else if (delivery->route == QUEUE_ROUTE_LOCAL) {
-		length = append(name, 0, STR("local "));
-		length = append(name, length, delivery->service);
+		length = append_to_group_name(name, 0, STR("local "));
+		length = append_to_group_name(name, length, delivery->service);
 		if (delivery->server.length > 0) {
-			length = append(name, length, STR(" "));
-			length = append(name, length, delivery->server);
+			length = append_to_group_name(name, length, STR(" "));
+			length = append_to_group_name(name, length, delivery->server);
 		}
 	} else {
 		length = name_domain(delivery->address, name);
 	}
-	count(grouping, name, length);
+	count_in_group(grouping, name, length);
 }
 
-static int count_message(void *context, const struct listing_entry *entry)
+static int count_message_in_groups(void *context, const struct listing_entry *entry)
 {
 	struct grouping *grouping = context;
 	char name[NAME_MAX_BYTES];
@@ -132,9 +133,10 @@ static int count_message(void *context, const struct listing_entry *entry)
 		struct str address = entry->control->envelope->recipients[i].address;
 
 		if (grouping->by == LISTING_BY_REASON)
-			count(grouping, name, append(name, 0, STR("not tried")));
+			count_in_group(grouping, name,
+				       append_to_group_name(name, 0, STR("not tried")));
 		else
-			count(grouping, name, name_domain(address, name));
+			count_in_group(grouping, name, name_domain(address, name));
 	}
 	return 0;
 }
@@ -153,7 +155,7 @@ int listing_groups(struct queue_store *store, enum listing_by by,
 	struct grouping grouping = {.by = by, .rest.sum.is_rest = true};
 	struct group *group;
 	struct group *next;
-	int result = listing_each(store, &everything, count_message, &grouping);
+	int result = listing_each(store, &everything, count_message_in_groups, &grouping);
 
 	HASH_SORT(grouping.all, by_size);
 	HASH_ITER (hh, grouping.all, group, next) {

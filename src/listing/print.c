@@ -15,7 +15,7 @@ static const char *const outcome_names[] = {
 	[QUEUE_FAIL] = "failed",
 };
 
-static bool is_open(const struct queue_delivery *delivery)
+static bool is_undecided_delivery(const struct queue_delivery *delivery)
 {
 	return delivery->outcome == QUEUE_PENDING || delivery->outcome == QUEUE_WAIT;
 }
@@ -39,7 +39,7 @@ static void format_arrival(int64_t born_us, char text[32])
 		text[0] = '\0';
 }
 
-static void print_address(struct buffer *out, struct str address)
+static void print_indented_address(struct buffer *out, struct str address)
 {
 	buffer_append_format(out, "%58s", "");
 	mail_text_append(out, address, MAIL_TEXT_ASCII);
@@ -79,7 +79,7 @@ static void print_deadline(struct buffer *out, const struct mail_deadline *deadl
 
 static void print_delivery(struct buffer *out, const struct queue_delivery *delivery)
 {
-	if (!is_open(delivery))
+	if (!is_undecided_delivery(delivery))
 		return;
 	if (delivery->text.length > 0) {
 		buffer_append_string(out, "    (");
@@ -90,7 +90,7 @@ static void print_delivery(struct buffer *out, const struct queue_delivery *deli
 		print_wait(out, delivery->trigger);
 	if (delivery->is_requeued)
 		buffer_append_string(out, "    (its address is to be looked up anew)\n");
-	print_address(out, delivery->address);
+	print_indented_address(out, delivery->address);
 }
 
 void listing_print_hold(const struct listing_entry *entry, struct buffer *out)
@@ -138,13 +138,13 @@ void listing_print(const struct listing_entry *entry, struct buffer *out)
 	for (size_t i = 0; control->is_mapped && i < control->delivery_count; i++)
 		print_delivery(out, &control->deliveries[i]);
 	for (size_t i = 0; !control->is_mapped && i < control->envelope->recipient_count; i++)
-		print_address(out, control->envelope->recipients[i].address);
+		print_indented_address(out, control->envelope->recipients[i].address);
 	buffer_append_byte(out, '\n');
 }
 
 /* --- for programs --- */
 
-static void json_time(struct buffer *out, const char *name, int64_t time_us)
+static void append_json_time(struct buffer *out, const char *name, int64_t time_us)
 {
 	char text[TIMESTAMP_SIZE];
 
@@ -169,7 +169,7 @@ static void json_deadline(struct buffer *out, const struct mail_deadline *deadli
 
 	if (deadline->mode == MAIL_DEADLINE_NONE)
 		return;
-	json_time(out, "deadline", deadline->at_us);
+	append_json_time(out, "deadline", deadline->at_us);
 	json_field_text(out, "late", str_from(names[deadline->mode]));
 }
 
@@ -239,12 +239,12 @@ static void json_delivery(struct buffer *out, const struct queue_delivery *deliv
 		json_field_text(out, "server", delivery->server);
 	json_field_text(out, "state", str_from(outcome_names[delivery->outcome]));
 	json_field_number(out, "attempts", delivery->attempts);
-	json_time(out, "changed", delivery->changed_us);
+	append_json_time(out, "changed", delivery->changed_us);
 	if (delivery->outcome == QUEUE_WAIT)
-		json_time(out, "until", delivery->until_us);
+		append_json_time(out, "until", delivery->until_us);
 	if (delivery->trigger.length > 0)
 		json_field_text(out, "trigger", delivery->trigger);
-	if (delivery->is_requeued && is_open(delivery)) {
+	if (delivery->is_requeued && is_undecided_delivery(delivery)) {
 		json_field(out, "requeued");
 		buffer_append_string(out, "true");
 	}
@@ -296,8 +296,8 @@ void listing_print_json(const struct listing_entry *entry, struct buffer *out)
 		json_field_text(out, "trigger", entry->waits_for);
 	if (entry->pause.length > 0)
 		listing_print_pause_json("pause", entry->pause, out);
-	json_time(out, "born", envelope->id.born_us);
-	json_time(out, "release", envelope->release_us);
+	append_json_time(out, "born", envelope->id.born_us);
+	append_json_time(out, "release", envelope->release_us);
 	json_deadline(out, &envelope->deadline);
 	json_priority(out, envelope->priority);
 	json_field_number(out, "size", envelope->size);

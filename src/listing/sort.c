@@ -31,15 +31,15 @@ static struct str lower_copy(struct sort *sort, struct str text)
 	return str_slice(copy, text.length);
 }
 
-static bool is_open(const struct queue_delivery *delivery)
+static bool is_unfinished_delivery(const struct queue_delivery *delivery)
 {
 	return delivery->outcome == QUEUE_PENDING || delivery->outcome == QUEUE_WAIT;
 }
 
-static struct str first_address(const struct queue_control *control)
+static struct str first_undecided_address(const struct queue_control *control)
 {
 	for (size_t i = 0; control->is_mapped && i < control->delivery_count; i++)
-		if (is_open(&control->deliveries[i]))
+		if (is_unfinished_delivery(&control->deliveries[i]))
 			return control->deliveries[i].address;
 	return control->envelope->recipient_count > 0 ? control->envelope->recipients[0].address
 						      : STR("");
@@ -47,7 +47,7 @@ static struct str first_address(const struct queue_control *control)
 
 /* A delivery that was never tried is due now, or at its release; without a time it waits for
  * something else. */
-static int64_t next_us(const struct queue_control *control)
+static int64_t next_attempt_us(const struct queue_control *control)
 {
 	int64_t next = INT64_MAX;
 
@@ -59,13 +59,13 @@ static int64_t next_us(const struct queue_control *control)
 
 		if (delivery->outcome == QUEUE_WAIT && until == 0)
 			until = INT64_MAX;
-		if (is_open(delivery) && until < next)
+		if (is_unfinished_delivery(delivery) && until < next)
 			next = until;
 	}
 	return next;
 }
 
-static void take_address(struct sort *sort, struct key *key, struct str address)
+static void take_address_as_key(struct sort *sort, struct key *key, struct str address)
 {
 	struct mail_parts parts = mail_parts_of(address);
 
@@ -84,20 +84,20 @@ static void fill_key(struct sort *sort, struct key *key, const struct queue_cont
 		key->number = -(int64_t)control->envelope->size;
 		break;
 	case LISTING_BY_SENDER:
-		take_address(sort, key, control->envelope->sender);
+		take_address_as_key(sort, key, control->envelope->sender);
 		break;
 	case LISTING_BY_DOMAIN:
-		take_address(sort, key, first_address(control));
+		take_address_as_key(sort, key, first_undecided_address(control));
 		break;
 	case LISTING_BY_NEXT:
-		key->number = next_us(control);
+		key->number = next_attempt_us(control);
 		break;
 	default:
 		break;
 	}
 }
 
-static int take_key(void *context, const struct listing_entry *entry)
+static int take_sort_key(void *context, const struct listing_entry *entry)
 {
 	struct sort *sort = context;
 	struct key *key;
@@ -113,7 +113,7 @@ static int take_key(void *context, const struct listing_entry *entry)
 	return 0;
 }
 
-static int compare_text(struct str a, struct str b)
+static int compare_key_texts(struct str a, struct str b)
 {
 	size_t length = a.length < b.length ? a.length : b.length;
 	int result = length > 0 ? memcmp(a.data, b.data, length) : 0;
@@ -131,9 +131,9 @@ static int compare_keys(const void *a, const void *b)
 	if (result == 0)
 		result = (one->number > other->number) - (one->number < other->number);
 	if (result == 0)
-		result = compare_text(one->text, other->text);
+		result = compare_key_texts(one->text, other->text);
 	if (result == 0)
-		result = compare_text(one->other, other->other);
+		result = compare_key_texts(one->other, other->other);
 	if (result == 0)
 		result = (one->id.born_us > other->id.born_us) -
 			 (one->id.born_us < other->id.born_us);
@@ -167,7 +167,7 @@ int listing_each_sorted(struct queue_store *store, const struct listing_filter *
 	if (order == LISTING_BY_PLACE)
 		result = listing_each(store, filter, each, context);
 	else
-		result = listing_each(store, filter, take_key, &sort);
+		result = listing_each(store, filter, take_sort_key, &sort);
 	if (result == 0 && sort.count > 0) {
 		qsort(sort.keys, sort.count, sizeof *sort.keys, compare_keys);
 		result = show_sorted(&sort, store, filter, is_reversed, each, context);

@@ -12,7 +12,7 @@ struct lock_file {
 	struct os_file_info info; /* when it was opened */
 };
 
-static int open_or_create(const char *path)
+static int open_or_create_lock_file(const char *path)
 {
 	const unsigned flags = OS_FILE_WRITE | OS_FILE_PRIVATE;
 	int file = -EEXIST;
@@ -30,7 +30,7 @@ int lock_file_open(const char *path, struct lock_file **file_out)
 {
 	struct lock_file *lock;
 	struct os_file_info info;
-	int file = open_or_create(path);
+	int file = open_or_create_lock_file(path);
 	int error = file < 0 ? file : os_file_info(file, &info);
 
 	if (error < 0) {

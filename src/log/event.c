@@ -28,7 +28,8 @@ static struct {
 	uint64_t lost; /* lines */
 } logger = {.lowest = LOG_INFO_LEVEL};
 
-static void append_line(struct buffer *lines, enum log_name name, const struct log_field *fields)
+static void append_event_line(struct buffer *lines, enum log_name name,
+			      const struct log_field *fields)
 {
 	static struct timestamp_cache cache;
 	struct log_stamp stamp = {.process = buffer_view(&logger.process)};
@@ -44,7 +45,7 @@ static void append_loss(struct buffer *out)
 	LOG_ROW(EVENT_LOG_LOST);
 	const struct log_field fields[] = {log_number(lines, (int64_t)logger.lost), {LOG_END}};
 
-	append_line(out, EVENT_LOG_LOST, fields);
+	append_event_line(out, EVENT_LOG_LOST, fields);
 }
 
 static void write_to_syslog(enum log_name name, const struct log_field *fields)
@@ -57,13 +58,13 @@ static void write_to_syslog(enum log_name name, const struct log_field *fields)
 			logger.lost = 0;
 		buffer_reset(&line);
 	}
-	append_line(&line, name, fields);
+	append_event_line(&line, name, fields);
 	if (!log_sink_syslog(log_event_severity(name), buffer_view(&line)))
 		logger.lost++;
 	buffer_clear(&line);
 }
 
-static void flush(int wait_ms)
+static void flush_log_lines(int wait_ms)
 {
 	logger.lost += log_sink_write(&logger.lines, wait_ms);
 	/* as soon as there is room */
@@ -88,13 +89,13 @@ static void tell_withheld(bool is_end)
 static void flush_at_exit(void)
 {
 	tell_withheld(true);
-	flush(1000);
+	flush_log_lines(1000);
 	buffer_clear(&logger.lines);
 	buffer_clear(&logger.process);
 	logger.is_open = false;
 }
 
-static void tell_end(const char *what, int error)
+static void log_process_end(const char *what, int error)
 {
 	log_event(EVENT_PROCESS_ERROR, log_string(reason, what), log_error(error));
 }
@@ -114,7 +115,7 @@ void log_open(const char *process, enum log_level lowest)
 	logger.is_journal = logger.target == LOG_TARGET_STDERR && os_error_stream_is_journal();
 	if (!is_registered)
 		atexit(flush_at_exit);
-	cannot_begin_by(tell_end);
+	cannot_begin_by(log_process_end);
 	is_registered = true;
 }
 
@@ -137,15 +138,15 @@ void log_write(enum log_name name, const struct log_field *fields)
 		return;
 	}
 	if (logger.lines.length >= PENDING_MAX) {
-		flush(0);
+		flush_log_lines(0);
 		if (logger.lines.length >= PENDING_MAX) {
 			logger.lost++;
 			return;
 		}
 	}
-	append_line(&logger.lines, name, fields);
+	append_event_line(&logger.lines, name, fields);
 	if (log_event_severity(name) >= LOG_WARNING_LEVEL || logger.lines.length > GATHER_MAX)
-		flush(0);
+		flush_log_lines(0);
 }
 
 void log_write_rated(enum log_name name, const struct log_field *fields)
@@ -159,7 +160,7 @@ void log_write_rated(enum log_name name, const struct log_field *fields)
 bool log_pass_has_room(void)
 {
 	if (logger.lines.length >= PENDING_MAX / 2)
-		flush(0);
+		flush_log_lines(0);
 	return logger.lines.length < PENDING_MAX / 2;
 }
 
@@ -179,6 +180,6 @@ bool log_flush(void)
 {
 	tell_withheld(false);
 	if (logger.lines.length > 0)
-		flush(0);
+		flush_log_lines(0);
 	return logger.lines.length > 0;
 }

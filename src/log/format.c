@@ -13,7 +13,7 @@ static const bool plain[256] = {
 	[']' ... '~'] = true,
 };
 
-static bool is_plain(struct str text)
+static bool is_plain_log_value(struct str text)
 {
 	for (size_t i = 0; i < text.length; i++)
 		if (!plain[(unsigned char)text.data[i]])
@@ -21,7 +21,7 @@ static bool is_plain(struct str text)
 	return text.length > 0;
 }
 
-static void append_escaped(struct buffer *line, char byte)
+static void append_escaped_log_byte(struct buffer *line, char byte)
 {
 	static const char digits[] = "0123456789abcdef";
 	unsigned char c = (unsigned char)byte;
@@ -86,13 +86,13 @@ void log_format_value(struct buffer *line, struct str text)
 
 	if (is_cut)
 		text.length = VALUE_MAX;
-	if (!is_cut && is_plain(text) && !log_value_is_number(text)) {
+	if (!is_cut && is_plain_log_value(text) && !log_value_is_number(text)) {
 		buffer_append_str(line, text);
 		return;
 	}
 	buffer_append_byte(line, '"');
 	for (size_t i = 0; i < text.length; i++)
-		append_escaped(line, text.data[i]);
+		append_escaped_log_byte(line, text.data[i]);
 	buffer_append_string(line, is_cut ? "...\"" : "\"");
 }
 

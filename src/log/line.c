@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* The text after a collector's prefix; empty when there is no "time=". */
-static struct str find_start(struct str text)
+static struct str find_log_line_start(struct str text)
 {
 	static const struct str start = STR("time=");
 	bool is_at_word = true;
@@ -18,7 +18,7 @@ static struct str find_start(struct str text)
 	return text;
 }
 
-static char unescape(struct str *text)
+static char unescape_log_byte(struct str *text)
 {
 	char byte = text->data[0];
 	uint64_t code;
@@ -42,7 +42,7 @@ static char unescape(struct str *text)
 }
 
 /* TEXT begins after the opening quote. */
-static bool take_quoted(struct arena *arena, struct str *text, struct str *value_out)
+static bool take_quoted_log_value(struct arena *arena, struct str *text, struct str *value_out)
 {
 	char *value = arena_alloc(arena, text->length + 1);
 	size_t length = 0;
@@ -56,13 +56,13 @@ static bool take_quoted(struct arena *arena, struct str *text, struct str *value
 			return true;
 		}
 		if (byte == '\\' && text->length > 0)
-			byte = unescape(text);
+			byte = unescape_log_byte(text);
 		value[length++] = byte;
 	}
 	return false;
 }
 
-static bool take_pair(struct arena *arena, struct str *text, struct log_pair *pair)
+static bool take_logfmt_pair(struct arena *arena, struct str *text, struct log_pair *pair)
 {
 	ptrdiff_t equals = str_find(*text, '=');
 	ptrdiff_t space;
@@ -76,7 +76,7 @@ static bool take_pair(struct arena *arena, struct str *text, struct log_pair *pa
 	if (text->length > 0 && text->data[0] == '"') {
 		*text = str_skip(*text, 1);
 		pair->is_number = false;
-		return take_quoted(arena, text, &pair->value);
+		return take_quoted_log_value(arena, text, &pair->value);
 	}
 	space = str_find(*text, ' ');
 	pair->value = str_slice(text->data, space >= 0 ? (size_t)space : text->length);
@@ -92,9 +92,9 @@ bool log_line_parse(struct arena *arena, struct str text, struct log_line *line_
 	line_out->count = 0;
 	if (object >= 0 && str_starts_with(str_skip(text, (size_t)object), STR("{\"time\":")))
 		return log_line_parse_json(arena, str_skip(text, (size_t)object), line_out);
-	text = find_start(text);
+	text = find_log_line_start(text);
 	while (text.length > 0 && line_out->count < LOG_LINE_FIELDS_MAX) {
-		if (!take_pair(arena, &text, &line_out->pairs[line_out->count]))
+		if (!take_logfmt_pair(arena, &text, &line_out->pairs[line_out->count]))
 			return false;
 		line_out->count++;
 		text = str_trim(text);

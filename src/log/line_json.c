@@ -2,7 +2,7 @@
 /* Parses a log line in JSON: one object whose values are texts or numbers. */
 #include "log/internal.h"
 
-static bool take_byte(struct str *text, char byte)
+static bool take_json_line_byte(struct str *text, char byte)
 {
 	if (text->length == 0 || text->data[0] != byte)
 		return false;
@@ -30,7 +30,7 @@ static size_t put_character(unsigned code, char *out)
 
 /* After a backslash. \\uNNNN is written for what a terminal obeys, or shows as something else; no
  * such character needs two of them. */
-static bool take_escape(struct str *text, char *out, size_t *length)
+static bool take_json_line_escape(struct str *text, char *out, size_t *length)
 {
 	char byte;
 	uint64_t code;
@@ -51,12 +51,12 @@ static bool take_escape(struct str *text, char *out, size_t *length)
 	return true;
 }
 
-static bool take_text(struct arena *arena, struct str *text, struct str *value_out)
+static bool take_json_line_text(struct arena *arena, struct str *text, struct str *value_out)
 {
 	char *value = arena_alloc(arena, text->length + 1);
 	size_t length = 0;
 
-	if (!take_byte(text, '"'))
+	if (!take_json_line_byte(text, '"'))
 		return false;
 	while (text->length > 0) {
 		char byte = text->data[0];
@@ -68,13 +68,13 @@ static bool take_text(struct arena *arena, struct str *text, struct str *value_o
 		}
 		if (byte != '\\')
 			value[length++] = byte;
-		else if (!take_escape(text, value, &length))
+		else if (!take_json_line_escape(text, value, &length))
 			return false;
 	}
 	return false;
 }
 
-static bool take_number(struct str *text, struct str *value_out)
+static bool take_json_line_number(struct str *text, struct str *value_out)
 {
 	size_t length = 0;
 
@@ -85,14 +85,15 @@ static bool take_number(struct str *text, struct str *value_out)
 	return length > 0;
 }
 
-static bool take_pair(struct arena *arena, struct str *text, struct log_pair *pair)
+static bool take_json_line_pair(struct arena *arena, struct str *text, struct log_pair *pair)
 {
-	if (!take_text(arena, text, &pair->key) || !take_byte(text, ':') || text->length == 0)
+	if (!take_json_line_text(arena, text, &pair->key) || !take_json_line_byte(text, ':') ||
+	    text->length == 0)
 		return false;
 	pair->is_number = false;
 	if (text->data[0] == '"')
-		return take_text(arena, text, &pair->value);
-	if (!take_number(text, &pair->value))
+		return take_json_line_text(arena, text, &pair->value);
+	if (!take_json_line_number(text, &pair->value))
 		return false;
 	pair->is_number = log_value_is_number(pair->value);
 	return true;
@@ -101,13 +102,13 @@ static bool take_pair(struct arena *arena, struct str *text, struct log_pair *pa
 bool log_line_parse_json(struct arena *arena, struct str text, struct log_line *line_out)
 {
 	line_out->count = 0;
-	if (!take_byte(&text, '{'))
+	if (!take_json_line_byte(&text, '{'))
 		return false;
 	do {
 		if (line_out->count == LOG_LINE_FIELDS_MAX ||
-		    !take_pair(arena, &text, &line_out->pairs[line_out->count]))
+		    !take_json_line_pair(arena, &text, &line_out->pairs[line_out->count]))
 			return false;
 		line_out->count++;
-	} while (take_byte(&text, ','));
-	return take_byte(&text, '}');
+	} while (take_json_line_byte(&text, ','));
+	return take_json_line_byte(&text, '}');
 }

@@ -13,7 +13,7 @@ static bool is_reserved(struct str key)
 	return false;
 }
 
-static bool take(struct str *rest, struct str text)
+static bool take_expected_text(struct str *rest, struct str text)
 {
 	if (!str_starts_with(*rest, text))
 		return false;
@@ -40,20 +40,22 @@ struct frame {
 	struct str after;
 };
 
-static bool take_head(struct str *rest, const struct frame *frame, struct str process,
-		      enum log_level *level_out)
+static bool take_line_head(struct str *rest, const struct frame *frame, struct str process,
+			   enum log_level *level_out)
 {
 	struct str value;
 
-	return take(rest, frame->before[0]) && take_bytes(rest, "0123456789-:.TZ", &value) &&
-	       take(rest, frame->before[1]) && take_bytes(rest, "debuginfowarngr", &value) &&
-	       log_level_parse(value, level_out) && take(rest, frame->before[2]) &&
-	       take(rest, process) && take(rest, frame->before[3]) &&
+	return take_expected_text(rest, frame->before[0]) &&
+	       take_bytes(rest, "0123456789-:.TZ", &value) &&
+	       take_expected_text(rest, frame->before[1]) &&
+	       take_bytes(rest, "debuginfowarngr", &value) && log_level_parse(value, level_out) &&
+	       take_expected_text(rest, frame->before[2]) && take_expected_text(rest, process) &&
+	       take_expected_text(rest, frame->before[3]) &&
 	       take_bytes(rest, "abcdefghijklmnopqrstuvwxyz0123456789_", &value) &&
-	       take(rest, frame->after);
+	       take_expected_text(rest, frame->after);
 }
 
-static bool has_control(struct str text)
+static bool has_control_in_line(struct str text)
 {
 	for (size_t i = 0; i < text.length; i++)
 		if ((unsigned char)text.data[i] < ' ' || text.data[i] == 0x7f)
@@ -113,14 +115,14 @@ static bool is_json_rest(struct str rest)
 		struct str key;
 		size_t length;
 
-		if (!take(&rest, STR(",")) || rest.length == 0 || rest.data[0] != '"')
+		if (!take_expected_text(&rest, STR(",")) || rest.length == 0 || rest.data[0] != '"')
 			return false;
 		length = quoted_length(rest);
 		key = str_slice(rest.data + 1, length > 2 ? length - 2 : 0);
 		if (key.length == 0 || str_find(key, '\\') >= 0 || is_reserved(key))
 			return false;
 		rest = str_skip(rest, length);
-		if (!take(&rest, STR(":")) || rest.length == 0)
+		if (!take_expected_text(&rest, STR(":")) || rest.length == 0)
 			return false;
 		length = rest.data[0] == '"' ? quoted_length(rest) : number_length(rest);
 		if (length == 0 || length >= rest.length)
@@ -141,7 +143,8 @@ bool log_pass(struct str process, struct str line)
 	enum log_level level;
 	bool is_json = line.length > 0 && line.data[0] == '{';
 
-	if (has_control(line) || !take_head(&rest, is_json ? &json : &logfmt, process, &level))
+	if (has_control_in_line(line) ||
+	    !take_line_head(&rest, is_json ? &json : &logfmt, process, &level))
 		return false;
 	if (is_json ? !is_json_rest(rest) : !is_logfmt_rest(rest))
 		return false;

@@ -3,7 +3,7 @@
 #include "os/stream/error.h"
 #include <errno.h>
 
-static uint64_t drop(struct buffer *lines)
+static uint64_t drop_log_lines(struct buffer *lines)
 {
 	struct str view = buffer_view(lines);
 	uint64_t count = 0;
@@ -28,7 +28,7 @@ uint64_t log_sink_write(struct buffer *lines, int wait_ms)
 		else if (count == -EAGAIN)
 			break;
 		else if (count != -EINTR)
-			lost += drop(lines);
+			lost += drop_log_lines(lines);
 	}
 	errno = before;
 	return lost;

@@ -48,7 +48,7 @@ void login_scram_prepare(struct login_exchange *exchange, enum login_flag flag,
 }
 
 /* RFC 5802 section 5.1 */
-static void append_name(struct buffer *out, struct str name)
+static void append_scram_name(struct buffer *out, struct str name)
 {
 	for (size_t i = 0; i < name.length; i++) {
 		if (name.data[i] == ',')
@@ -71,7 +71,7 @@ const char *login_scram_first(struct login_exchange *exchange, struct str challe
 	if (mail_saslprep(buffer_view(&exchange->user), LOGIN_USER_MAX, &user) < 0)
 		return "the user's name cannot be used with SCRAM";
 	buffer_append_string(bare, "n=");
-	append_name(bare, buffer_view(&user));
+	append_scram_name(bare, buffer_view(&user));
 	buffer_append_string(bare, ",r=");
 	buffer_append_str(bare, buffer_view(&exchange->nonce));
 	buffer_append(response, buffer_data(&exchange->header), exchange->header_length);
@@ -88,7 +88,7 @@ struct first {
 };
 
 /* Takes "LETTER=VALUE" off the front of *REST, up to a comma or its end. */
-static bool take_attribute(struct str *rest, char letter, struct str *value_out)
+static bool take_server_attribute(struct str *rest, char letter, struct str *value_out)
 {
 	struct str attribute;
 
@@ -104,7 +104,7 @@ static const char *error_in(struct str message)
 {
 	struct str error;
 
-	if (!take_attribute(&message, 'e', &error))
+	if (!take_server_attribute(&message, 'e', &error))
 		return NULL;
 	for (size_t i = 0; i < COUNT_OF(errors); i++)
 		if (str_equal(error, errors[i].error))
@@ -122,9 +122,10 @@ static const char *parse_first(const struct login_exchange *exchange, struct str
 
 	if (error != NULL)
 		return error;
-	if (!take_attribute(&message, 'r', &first->nonce) ||
-	    !take_attribute(&message, 's', &salt) || !take_attribute(&message, 'i', &rounds) ||
-	    !base64_decode(salt, &first->salt) || first->salt.length > SALT_MAX)
+	if (!take_server_attribute(&message, 'r', &first->nonce) ||
+	    !take_server_attribute(&message, 's', &salt) ||
+	    !take_server_attribute(&message, 'i', &rounds) || !base64_decode(salt, &first->salt) ||
+	    first->salt.length > SALT_MAX)
 		return "its first message is not one of SCRAM";
 	if (first->nonce.length <= exchange->nonce.length ||
 	    !str_starts_with(first->nonce, buffer_view(&exchange->nonce)))
@@ -142,16 +143,16 @@ struct keys {
 	unsigned char signature[LOGIN_KEY_MAX]; /* of the client */
 };
 
-static bool sign(const EVP_MD *digest, const unsigned char *key, struct str text,
-		 unsigned char out[LOGIN_KEY_MAX])
+static bool sign_scram_text(const EVP_MD *digest, const unsigned char *key, struct str text,
+			    unsigned char out[LOGIN_KEY_MAX])
 {
 	return HMAC(digest, key, EVP_MD_get_size(digest), (const unsigned char *)text.data,
 		    text.length, out, NULL) != NULL;
 }
 
 /* All of RFC 5802 section 3. False: no memory. */
-static bool derive(struct login_exchange *exchange, const struct first *first, struct str password,
-		   struct keys *keys)
+static bool derive_scram_keys(struct login_exchange *exchange, const struct first *first,
+			      struct str password, struct keys *keys)
 {
 	const EVP_MD *digest = EVP_get_digestbyname(exchange->mechanism->digest);
 	struct str text = buffer_view(&exchange->conversation);
@@ -162,23 +163,23 @@ static bool derive(struct login_exchange *exchange, const struct first *first, s
 				 (const unsigned char *)buffer_data(&first->salt),
 				 (int)first->salt.length, (int)first->rounds, digest, length,
 				 keys->salted) == 1 &&
-	       sign(digest, keys->salted, STR("Client Key"), keys->client) &&
+	       sign_scram_text(digest, keys->salted, STR("Client Key"), keys->client) &&
 	       EVP_Digest(keys->client, exchange->key_length, keys->stored, NULL, digest, NULL) ==
 		       1 &&
-	       sign(digest, keys->stored, text, keys->signature) &&
-	       sign(digest, keys->salted, STR("Server Key"), keys->server) &&
-	       sign(digest, keys->server, text, exchange->server_signature);
+	       sign_scram_text(digest, keys->stored, text, keys->signature) &&
+	       sign_scram_text(digest, keys->salted, STR("Server Key"), keys->server) &&
+	       sign_scram_text(digest, keys->server, text, exchange->server_signature);
 }
 
-static const char *prove(struct login_exchange *exchange, const struct first *first,
-			 struct buffer *response)
+static const char *append_scram_proof(struct login_exchange *exchange, const struct first *first,
+				      struct buffer *response)
 {
 	struct buffer password CLEANUP(buffer_clear) = {.is_secret = true};
 	struct keys keys;
 
 	if (mail_saslprep(buffer_view(&exchange->password), LOGIN_PASSWORD_MAX, &password) < 0)
 		return "the password cannot be used with SCRAM";
-	if (!derive(exchange, first, buffer_view(&password), &keys))
+	if (!derive_scram_keys(exchange, first, buffer_view(&password), &keys))
 		panic("no memory for the keys of SCRAM");
 	for (size_t i = 0; i < exchange->key_length; i++)
 		keys.client[i] ^= keys.signature[i];
@@ -205,7 +206,7 @@ const char *login_scram_prove(struct login_exchange *exchange, struct str challe
 		buffer_append_str(conversation, challenge);
 		buffer_append_byte(conversation, ',');
 		buffer_append_str(conversation, str_skip(buffer_view(response), before));
-		problem = prove(exchange, &first, response);
+		problem = append_scram_proof(exchange, &first, response);
 	}
 	buffer_clear(&first.salt);
 	return problem;
@@ -223,7 +224,7 @@ const char *login_scram_verify(struct login_exchange *exchange, struct str chall
 	(void)response;
 	if (error != NULL)
 		return error;
-	if (!take_attribute(&challenge, 'v', &value) || !base64_decode(value, &signature) ||
+	if (!take_server_attribute(&challenge, 'v', &value) || !base64_decode(value, &signature) ||
 	    signature.length != exchange->key_length ||
 	    CRYPTO_memcmp(buffer_data(&signature), exchange->server_signature,
 			  exchange->key_length) != 0)

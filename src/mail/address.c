@@ -13,14 +13,14 @@ static bool is_alphanumeric(char c)
 }
 
 /* RFC 5322 section 3.2.3 */
-static bool is_atext(char c)
+static bool is_ascii_atext(char c)
 {
 	return is_alphanumeric(c) || (c != '\0' && strchr("!#$%&'*+-/=?^_`{|}~", c) != NULL);
 }
 
 /* The length of the character at the start of S, if it may be part of an atom or a label;
  * 0: it may not. */
-static size_t character(struct str s, bool (*is_ascii)(char), bool allow_utf8)
+static size_t length_of_character(struct str s, bool (*is_ascii)(char), bool allow_utf8)
 {
 	if (s.length == 0)
 		return 0;
@@ -38,7 +38,7 @@ static size_t dot_string_length(struct str s, unsigned flags)
 	bool in_atom = false;
 
 	for (;;) {
-		size_t step = character(str_skip(s, length), is_atext, allow_utf8);
+		size_t step = length_of_character(str_skip(s, length), is_ascii_atext, allow_utf8);
 
 		if (step == 0 && (in_atom || !is_strict) && length < s.length &&
 		    s.data[length] == '.') {
@@ -64,7 +64,7 @@ static size_t quoted_string_length(struct str s, bool allow_utf8)
 	size_t length = 1;
 
 	while (length < s.length) {
-		size_t step = character(str_skip(s, length), is_quotable, allow_utf8);
+		size_t step = length_of_character(str_skip(s, length), is_quotable, allow_utf8);
 
 		if (s.data[length] == '"')
 			return length + 1;
@@ -93,7 +93,7 @@ static bool domain_is_valid(struct str name, bool allow_utf8)
 	if (name.length > MAIL_DOMAIN_MAX)
 		return false;
 	for (size_t i = 0; i < name.length; i += step) {
-		step = character(str_skip(name, i), is_label_character, allow_utf8);
+		step = length_of_character(str_skip(name, i), is_label_character, allow_utf8);
 		if (step == 0 && label > 0 && name.data[i] == '.') {
 			step = 1;
 			label = 0;
@@ -140,7 +140,7 @@ bool mail_literal_parse(struct str literal, struct in6_addr *out)
 	return true;
 }
 
-static int parse_domain(struct str domain, unsigned flags, struct mail_address *address)
+static int parse_address_domain(struct str domain, unsigned flags, struct mail_address *address)
 {
 	if (domain.length > MAIL_DOMAIN_MAX)
 		return -ENAMETOOLONG;
@@ -176,7 +176,7 @@ int mail_address_parse(struct str text, unsigned flags, struct mail_address *out
 				return -EINVAL;
 			if (flags & MAIL_ADDRESS_ROOT && text.data[text.length - 1] == '.')
 				text.length--;
-			error = parse_domain(str_skip(text, local + 1), flags, &address);
+			error = parse_address_domain(str_skip(text, local + 1), flags, &address);
 			if (error < 0)
 				return error;
 		}

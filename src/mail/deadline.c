@@ -17,7 +17,7 @@ static bool parse_seconds(struct str text, int64_t *seconds_out)
 	return true;
 }
 
-static bool take(struct str *letters, char lower)
+static bool take_deadline_letter(struct str *letters, char lower)
 {
 	bool is_it = letters->length > 0 && (letters->data[0] | 0x20) == lower;
 
@@ -26,11 +26,11 @@ static bool take(struct str *letters, char lower)
 	return is_it;
 }
 
-static enum mail_deadline_mode take_mode(struct str *letters)
+static enum mail_deadline_mode take_deadline_mode(struct str *letters)
 {
-	if (take(letters, 'n'))
+	if (take_deadline_letter(letters, 'n'))
 		return MAIL_DEADLINE_NOTIFY;
-	return take(letters, 'r') ? MAIL_DEADLINE_RETURN : MAIL_DEADLINE_NONE;
+	return take_deadline_letter(letters, 'r') ? MAIL_DEADLINE_RETURN : MAIL_DEADLINE_NONE;
 }
 
 bool mail_deadline_parse_by(struct str value, int64_t *seconds_out,
@@ -41,8 +41,8 @@ bool mail_deadline_parse_by(struct str value, int64_t *seconds_out,
 
 	if (!str_split(&value, ';', &time) || !parse_seconds(time, seconds_out))
 		return false;
-	deadline.mode = take_mode(&value);
-	deadline.is_traced = take(&value, 't');
+	deadline.mode = take_deadline_mode(&value);
+	deadline.is_traced = take_deadline_letter(&value, 't');
 	if (deadline.mode == MAIL_DEADLINE_NONE || value.length > 0)
 		return false;
 	*deadline_out = deadline;
@@ -96,9 +96,9 @@ bool mail_deadline_parse(struct str text, struct mail_deadline *deadline_out)
 	if (!str_split(&text, ';', &at) || !timestamp_parse(at, &deadline.at_us) ||
 	    deadline.at_us % SECOND_US != 0)
 		return false;
-	deadline.mode = take_mode(&text);
-	deadline.is_traced = take(&text, 't');
-	deadline.is_told = take(&text, 'd');
+	deadline.mode = take_deadline_mode(&text);
+	deadline.is_traced = take_deadline_letter(&text, 't');
+	deadline.is_told = take_deadline_letter(&text, 'd');
 	if (deadline.mode == MAIL_DEADLINE_NONE || text.length > 0)
 		return false;
 	*deadline_out = deadline;

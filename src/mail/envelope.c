@@ -74,7 +74,7 @@ void mail_envelope_free(struct mail_envelope *envelope)
 		arena_free(envelope->arena);
 }
 
-static void grow(struct mail_envelope *envelope)
+static void grow_recipients(struct mail_envelope *envelope)
 {
 	size_t capacity = envelope->recipient_capacity > 0 ? envelope->recipient_capacity * 2 : 4;
 	struct mail_recipient *recipients =
@@ -111,7 +111,7 @@ struct mail_recipient *mail_envelope_add(struct mail_envelope *envelope, struct 
 	uint32_t number = 1;
 
 	if (envelope->recipient_count == envelope->recipient_capacity)
-		grow(envelope);
+		grow_recipients(envelope);
 	if (envelope->recipient_count > 0)
 		number = envelope->recipients[envelope->recipient_count - 1].number + 1;
 	recipient = &envelope->recipients[envelope->recipient_count++];

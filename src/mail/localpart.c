@@ -19,7 +19,8 @@ struct mail_parts mail_parts_of(struct str address)
 
 /* Copies what is within the quotes of LOCAL. *ESCAPED_OUT: how many '+' are before the first that
  * is not escaped. */
-static int unquote(struct str local, struct mail_localpart *out, size_t *escaped_out)
+static int copy_unquoted_local_part(struct str local, struct mail_localpart *out,
+				    size_t *escaped_out)
 {
 	bool has_tag = false;
 	size_t i = 1;
@@ -38,7 +39,7 @@ static int unquote(struct str local, struct mail_localpart *out, size_t *escaped
 
 /* Lower case and NFC, so that all spellings are one mailbox. What cannot be converted, such as
  * bytes that are not UTF-8, stays unchanged. */
-static int fold(struct mail_localpart *local)
+static int fold_local_part(struct mail_localpart *local)
 {
 	struct buffer form = {0};
 	bool fits = true;
@@ -59,7 +60,7 @@ static int fold(struct mail_localpart *local)
 }
 
 /* Up to the first '+' after so many that are ESCAPED. */
-static size_t find_user(struct str text, size_t escaped)
+static size_t find_user_of_local_part(struct str text, size_t escaped)
 {
 	for (size_t i = 0; i < text.length; i++) {
 		if (text.data[i] != '+')
@@ -77,7 +78,7 @@ static int parse_written(struct str local, struct mail_localpart *parsed, size_t
 	if (local.length == 0 || local.length >= sizeof parsed->text)
 		return -EINVAL;
 	if (local.data[0] == '"') {
-		if (unquote(local, parsed, escaped_out) < 0 || parsed->length == 0)
+		if (copy_unquoted_local_part(local, parsed, escaped_out) < 0 || parsed->length == 0)
 			return -EINVAL;
 	} else {
 		for (; parsed->length < local.length; parsed->length++)
@@ -94,7 +95,7 @@ void mail_localpart_tag(struct str local, struct buffer *out)
 
 	if (parse_written(local, &parsed, &escaped) < 0)
 		return;
-	begin = find_user(mail_localpart_whole(&parsed), escaped) + 1;
+	begin = find_user_of_local_part(mail_localpart_whole(&parsed), escaped) + 1;
 	if (begin < parsed.length)
 		buffer_append(out, parsed.text + begin, parsed.length - begin);
 }
@@ -104,9 +105,9 @@ int mail_localpart_parse(struct str local, struct mail_localpart *out)
 	struct mail_localpart parsed = {.length = 0};
 	size_t escaped = 0;
 
-	if (parse_written(local, &parsed, &escaped) < 0 || fold(&parsed) < 0)
+	if (parse_written(local, &parsed, &escaped) < 0 || fold_local_part(&parsed) < 0)
 		return -EINVAL;
-	parsed.user_length = find_user(mail_localpart_whole(&parsed), escaped);
+	parsed.user_length = find_user_of_local_part(mail_localpart_whole(&parsed), escaped);
 	*out = parsed;
 	return 0;
 }

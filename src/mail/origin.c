@@ -3,7 +3,7 @@
 #include "base/attributes.h"
 
 /* "192.0.2.7:53112" or "[2001:db8::7]:53112"; "local" is no address. */
-static void take_address(struct str text, struct mail_origin *origin)
+static void take_origin_address(struct str text, struct mail_origin *origin)
 {
 	ptrdiff_t colon = str_find_last(text, ':');
 
@@ -14,7 +14,7 @@ static void take_address(struct str text, struct mail_origin *origin)
 		origin->address = str_slice(origin->address.data + 1, origin->address.length - 2);
 }
 
-static void take_word(struct str word, struct mail_origin *origin)
+static void take_origin_word(struct str word, struct mail_origin *origin)
 {
 	const struct {
 		struct str prefix;
@@ -40,8 +40,8 @@ struct mail_origin mail_origin_parse(struct str text)
 		return origin;
 	for (bool is_first = true; str_split(&text, ' ', &word); is_first = false) {
 		if (is_first)
-			take_address(word, &origin);
-		take_word(word, &origin);
+			take_origin_address(word, &origin);
+		take_origin_word(word, &origin);
 	}
 	return origin;
 }

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-static bool parse_address(struct str text, int family, struct in6_addr *address_out)
+static bool parse_address_of_family(struct str text, int family, struct in6_addr *address_out)
 {
 	struct in6_addr address = {.s6_addr = {[10] = 0xff, [11] = 0xff}};
 	char copy[INET6_ADDRSTRLEN];
@@ -22,7 +22,7 @@ static bool parse_address(struct str text, int family, struct in6_addr *address_
 	return true;
 }
 
-static bool parse_port(struct str text, uint16_t *port_out)
+static bool parse_server_port(struct str text, uint16_t *port_out)
 {
 	uint64_t port;
 
@@ -33,7 +33,7 @@ static bool parse_port(struct str text, uint16_t *port_out)
 }
 
 /* Refuses a bracketed IPv4-mapped address: each server has one canonical form. */
-static bool parse_host(struct str host, struct mail_server *server)
+static bool parse_server_host(struct str host, struct mail_server *server)
 {
 	bool is_bracketed =
 		host.length >= 2 && host.data[0] == '[' && host.data[host.length - 1] == ']';
@@ -42,7 +42,7 @@ static bool parse_host(struct str host, struct mail_server *server)
 		host = str_slice(host.data + 1, host.length - 2);
 	server->host = host;
 	server->is_address =
-		parse_address(host, is_bracketed ? AF_INET6 : AF_INET, &server->address);
+		parse_address_of_family(host, is_bracketed ? AF_INET6 : AF_INET, &server->address);
 	if (is_bracketed)
 		return server->is_address && !IN6_IS_ADDR_V4MAPPED(&server->address);
 	return server->is_address ||
@@ -54,14 +54,14 @@ int mail_server_parse(struct str text, struct mail_server *server_out)
 	ptrdiff_t colon = str_find_last(text, ':');
 	struct mail_server server = {.port = 0};
 
-	if (colon < 0 || !parse_port(str_skip(text, (size_t)colon + 1), &server.port) ||
-	    !parse_host(str_slice(text.data, (size_t)colon), &server))
+	if (colon < 0 || !parse_server_port(str_skip(text, (size_t)colon + 1), &server.port) ||
+	    !parse_server_host(str_slice(text.data, (size_t)colon), &server))
 		return -EINVAL;
 	*server_out = server;
 	return 0;
 }
 
-static void append_address(const struct in6_addr *address, struct buffer *out)
+static void append_server_address(const struct in6_addr *address, struct buffer *out)
 {
 	bool is_ipv4 = IN6_IS_ADDR_V4MAPPED(address);
 	char text[INET6_ADDRSTRLEN];
@@ -78,7 +78,7 @@ static int append_form(struct str text, struct buffer *out)
 	if (mail_server_parse(text, &server) < 0)
 		return -EINVAL;
 	if (server.is_address)
-		append_address(&server.address, out);
+		append_server_address(&server.address, out);
 	else
 		buffer_append_str(out, server.host);
 	buffer_append_format(out, ":%u", (unsigned)server.port);

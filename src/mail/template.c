@@ -5,7 +5,7 @@
 
 enum { NAME_BYTES_MAX = 255 }; /* NAME_MAX of Linux file systems */
 
-static bool has_control(struct str text)
+static bool has_control_in_value(struct str text)
 {
 	for (size_t i = 0; i < text.length; i++)
 		if ((unsigned char)text.data[i] < ' ' || text.data[i] == 0x7f)
@@ -53,12 +53,12 @@ static const struct str *value_of(enum mail_template_kind kind, char letter,
 	}
 }
 
-static bool is_safe(enum mail_template_kind kind, char letter, struct str value, char before,
-		    char after)
+static bool is_safe_template_value(enum mail_template_kind kind, char letter, struct str value,
+				   char before, char after)
 {
 	bool is_whole = letter == 'a' || letter == 's';
 
-	if (has_control(value))
+	if (has_control_in_value(value))
 		return false;
 	if (kind == MAIL_TEMPLATE_LOGIN)
 		return may_log_in(letter, value, before, after);
@@ -71,8 +71,8 @@ static char literal_at(const char *c)
 	return c[0] == '%' && c[1] != '%' ? '\0' : c[0];
 }
 
-static bool fill(enum mail_template_kind kind, const char *template,
-		 const struct mail_template_values *values, struct buffer *out)
+static bool fill_template(enum mail_template_kind kind, const char *template,
+			  const struct mail_template_values *values, struct buffer *out)
 {
 	char before = '\0'; /* the literal byte; a NUL after a sequence */
 
@@ -86,7 +86,8 @@ static bool fill(enum mail_template_kind kind, const char *template,
 			buffer_append_byte(out, literal);
 		} else {
 			value = value_of(kind, *c, values);
-			if (value == NULL || !is_safe(kind, *c, *value, before, literal_at(c + 1)))
+			if (value == NULL ||
+			    !is_safe_template_value(kind, *c, *value, before, literal_at(c + 1)))
 				return false;
 			buffer_append_str(out, *value);
 		}
@@ -142,7 +143,7 @@ int mail_template_fill(enum mail_template_kind kind, const char *template,
 {
 	size_t before = out->length;
 
-	if (fill(kind, template, values, out) &&
+	if (fill_template(kind, template, values, out) &&
 	    may_stand(kind, template, str_skip(buffer_view(out), before)))
 		return 0;
 	buffer_truncate(out, before);

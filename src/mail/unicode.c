@@ -57,7 +57,7 @@ int mail_unicode_domain(struct str name, struct buffer *out)
 	return 0;
 }
 
-static bool is_text(struct str s)
+static bool is_utf8_without_controls(struct str s)
 {
 	while (s.length > 0) {
 		size_t length = utf8_length(s);
@@ -91,7 +91,7 @@ int mail_unicode_local(struct str local, struct buffer *out)
 	size_t first_length;
 	size_t second_length;
 
-	if (local.length == 0 || local.length > LOCAL_MAX_BYTES || !is_text(local))
+	if (local.length == 0 || local.length > LOCAL_MAX_BYTES || !is_utf8_without_controls(local))
 		return -EINVAL;
 	first = to_lower((const uint8_t *)local.data, local.length, &first_length);
 	if (first == NULL)
@@ -99,7 +99,7 @@ int mail_unicode_local(struct str local, struct buffer *out)
 	second = to_lower(first, first_length, &second_length);
 	if (second == NULL || first_length != second_length ||
 	    memcmp(first, second, first_length) != 0 ||
-	    !is_text(str_slice((char *)first, first_length)))
+	    !is_utf8_without_controls(str_slice((char *)first, first_length)))
 		return -EINVAL;
 	buffer_append(out, first, first_length);
 	return 0;
@@ -118,14 +118,14 @@ void mail_unicode_display(struct str name, struct buffer *out)
 			shown = NULL;
 		}
 	}
-	if (shown != NULL && is_text(str_from(shown)))
+	if (shown != NULL && is_utf8_without_controls(str_from(shown)))
 		buffer_append_string(out, shown);
 	else
 		buffer_append_str(out, name);
 	free(shown);
 }
 
-static bool is_ascii(struct str text)
+static bool is_ascii_only(struct str text)
 {
 	for (size_t i = 0; i < text.length; i++)
 		if ((unsigned char)text.data[i] > 0x7f)
@@ -144,7 +144,7 @@ static void copy_lower(struct mail_domain *domain, struct str name)
 bool mail_domain_form(struct str name, struct mail_domain *out)
 {
 	struct buffer form = {0};
-	bool is_form = is_ascii(name) && name.length <= MAIL_DOMAIN_MAX;
+	bool is_form = is_ascii_only(name) && name.length <= MAIL_DOMAIN_MAX;
 
 	if (is_form || mail_unicode_domain(name, &form) < 0) {
 		copy_lower(out, name);
@@ -165,7 +165,7 @@ void mail_unicode_address(struct str address, struct buffer *out)
 {
 	ptrdiff_t at = str_find_last(address, '@');
 	struct str domain = str_skip(address, (size_t)(at + 1));
-	bool has_domain = at >= 0 && !is_ascii(domain);
+	bool has_domain = at >= 0 && !is_ascii_only(domain);
 	struct buffer labels CLEANUP(buffer_clear) = {0};
 
 	if (has_domain && mail_unicode_domain(domain, &labels) == 0)
@@ -188,7 +188,7 @@ bool mail_unicode_is_address(struct str shown, struct str address)
 
 	if (str_equal(shown, address) || str_equal_nocase(shown, address))
 		return true;
-	if (is_ascii(address))
+	if (is_ascii_only(address))
 		return false;
 	mail_unicode_address(address, &form);
 	return str_equal_nocase(shown, buffer_view(&form));

@@ -38,7 +38,7 @@ static int clean_one(void *context, const char *name)
 	return 0;
 }
 
-static uint64_t hash(struct str s)
+static uint64_t hash_of_path(struct str s)
 {
 	uint64_t value = UINT64_C(14695981039346656037); /* FNV-1a */
 
@@ -49,7 +49,7 @@ static uint64_t hash(struct str s)
 
 void maildir_clean(struct maildir *maildir, struct str path)
 {
-	uint64_t key = hash(path);
+	uint64_t key = hash_of_path(path);
 	struct maildir_cleaned *slot = &maildir->cleaned[key % MAILDIR_CLEAN_SLOTS];
 	struct cleaning cleaning = {.path = path, .before_us = os_clock_wall_us() - ABANDONED_US};
 	struct maildir_path tmp;

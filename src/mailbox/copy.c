@@ -4,7 +4,8 @@
 #include "mail/address.h"
 #include "mail/text/text.h"
 
-static void append(struct mailbox_copy *copy, const char *data, size_t length, struct buffer *out)
+static void append_to_copy(struct mailbox_copy *copy, const char *data, size_t length,
+			   struct buffer *out)
 {
 	if (length == 0)
 		return;
@@ -16,11 +17,12 @@ static void append_newline(struct mailbox_copy *copy, struct buffer *out)
 {
 	if (copy->last != '\r')
 		copy->lines++;
-	append(copy, "\n", 1, out);
+	append_to_copy(copy, "\n", 1, out);
 }
 
 /* Appends DATA with each CRLF converted to LF; other CRs stay. */
-static void convert(struct mailbox_copy *copy, const char *data, size_t length, struct buffer *out)
+static void convert_line_ends(struct mailbox_copy *copy, const char *data, size_t length,
+			      struct buffer *out)
 {
 	const char *end = data + length;
 
@@ -28,11 +30,11 @@ static void convert(struct mailbox_copy *copy, const char *data, size_t length, 
 		const char *stop = data;
 
 		if (copy->held_cr && *data != '\n')
-			append(copy, "\r", 1, out);
+			append_to_copy(copy, "\r", 1, out);
 		copy->held_cr = false;
 		while (stop < end && *stop != '\r' && *stop != '\n')
 			stop++;
-		append(copy, data, (size_t)(stop - data), out);
+		append_to_copy(copy, data, (size_t)(stop - data), out);
 		if (stop < end && *stop == '\r')
 			copy->held_cr = true;
 		else if (stop < end)
@@ -41,8 +43,8 @@ static void convert(struct mailbox_copy *copy, const char *data, size_t length, 
 	}
 }
 
-static void append_header(struct mailbox_copy *copy, const char *before, struct str text,
-			  const char *after, struct buffer *out)
+static void append_header_to_copy(struct mailbox_copy *copy, const char *before, struct str text,
+				  const char *after, struct buffer *out)
 {
 	buffer_append_string(out, before);
 	mail_text_append(out, text, MAIL_TEXT_8BIT);
@@ -71,7 +73,7 @@ static bool next_header_line(struct str *rest, struct str *line)
 }
 
 /* Whether LINE is of the field NAME, whose value is VALUE_OUT. */
-static bool is_field(struct str line, struct str name, struct str *value_out)
+static bool is_field_of_copy(struct str line, struct str name, struct str *value_out)
 {
 	if (line.length <= name.length || line.data[name.length] != ':' ||
 	    !str_equal_nocase(str_slice(line.data, name.length), name))
@@ -104,7 +106,7 @@ static struct str without_paths(struct mailbox_copy *copy, struct str part)
 		bool goes_on = line.data[0] == ' ' || line.data[0] == '\t';
 		bool was_path = is_path;
 
-		is_path = goes_on ? is_path : is_field(line, STR("Return-Path"), &value);
+		is_path = goes_on ? is_path : is_field_of_copy(line, STR("Return-Path"), &value);
 		if (is_path && !was_path)
 			buffer_append(&copy->head, kept, (size_t)(line.data - kept));
 		if (is_path && rest.length == 0)
@@ -125,7 +127,7 @@ static bool has_topmost(struct str header, struct str name, struct str value)
 	struct str found;
 
 	while (next_header_line(&header, &line))
-		if (is_field(line, name, &found))
+		if (is_field_of_copy(line, name, &found))
 			return str_equal_nocase(found, value);
 	return false;
 }
@@ -135,8 +137,8 @@ void mailbox_copy_begin(struct mailbox_copy *copy, const struct ipc_content *con
 			struct buffer *out)
 {
 	*copy = (struct mailbox_copy){.content = *content, .owner = *owner};
-	append_header(copy, "Return-Path: <", mail_sender_told(sender), ">", out);
-	append_header(copy, "Delivered-To: ", owner->recipient, "", out);
+	append_header_to_copy(copy, "Return-Path: <", mail_sender_told(sender), ">", out);
+	append_header_to_copy(copy, "Delivered-To: ", owner->recipient, "", out);
 	append_mark(copy, HEADER_LOOP_DELIVERED, owner->recipient, out);
 	if (owner->via.length > 0)
 		append_mark(copy, HEADER_LOOP_LED_ON, owner->via, out);
@@ -157,9 +159,9 @@ int mailbox_copy_begin_filed(struct mailbox_copy *copy, const struct ipc_content
 	mail_text_append(&path, mail_sender_told(sender), MAIL_TEXT_8BIT);
 	buffer_append_byte(&path, '>');
 	if (!has_topmost(header, STR("Return-Path"), buffer_view(&path)))
-		append_header(copy, "Return-Path: ", buffer_view(&path), "", out);
+		append_header_to_copy(copy, "Return-Path: ", buffer_view(&path), "", out);
 	if (!has_topmost(header, STR("Delivered-To"), recipient))
-		append_header(copy, "Delivered-To: ", recipient, "", out);
+		append_header_to_copy(copy, "Delivered-To: ", recipient, "", out);
 	return 0;
 }
 
@@ -208,7 +210,7 @@ bool mailbox_copy_is_done(const struct mailbox_copy *copy)
 }
 
 /* PART, or what it becomes; the latter is valid until the next call. */
-static struct str encode(struct mailbox_copy *copy, struct str part)
+static struct str encode_part_of_copy(struct mailbox_copy *copy, struct str part)
 {
 	if (copy->form == NULL)
 		return part;
@@ -231,9 +233,9 @@ int mailbox_copy_next(struct mailbox_copy *copy, char *block, size_t block_size,
 	copy->offset += part.length;
 	if (copy->offset == part.length && copy->owner.recipient.length > 0)
 		part = without_paths(copy, part);
-	part = encode(copy, part);
-	convert(copy, part.data, part.length, out);
+	part = encode_part_of_copy(copy, part);
+	convert_line_ends(copy, part.data, part.length, out);
 	if (mailbox_copy_is_done(copy) && copy->held_cr)
-		append(copy, "\r", 1, out);
+		append_to_copy(copy, "\r", 1, out);
 	return 0;
 }

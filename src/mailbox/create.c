@@ -39,7 +39,7 @@ static int sync_parent(const char *path, size_t length)
 }
 
 /* 0: the directory was created; 1: it existed. */
-static int make(const char *path)
+static int make_mailbox_directory(const char *path)
 {
 	int result = os_file_make_directory(OS_FILE_HERE, path);
 	struct os_file_info info;
@@ -52,7 +52,7 @@ static int make(const char *path)
 
 /* Creates the directory PATH[0..LENGTH) unless it exists. Makes its name durable in either case:
  * the process that created it may have died before doing so. */
-static int make_durable(const char *path, size_t length)
+static int make_directory_durable(const char *path, size_t length)
 {
 	struct maildir_path directory;
 	int made;
@@ -60,7 +60,7 @@ static int make_durable(const char *path, size_t length)
 
 	memcpy(directory.text, path, length);
 	directory.text[length] = '\0';
-	made = make(directory.text);
+	made = make_mailbox_directory(directory.text);
 	if (made < 0)
 		return made;
 	synced = sync_parent(path, parent_length(path, length));
@@ -78,7 +78,7 @@ static int make_all(const char *path)
 
 		if ((path[i] != '/' && path[i] != '\0') || path[i - 1] == '/')
 			continue;
-		result = make_durable(path, i);
+		result = make_directory_durable(path, i);
 		if (result < 0)
 			return result;
 	}
@@ -139,7 +139,7 @@ int maildir_create_names(struct maildir *maildir, struct str path)
 	if (result == 0)
 		result = make_parents(maildir, whole.text);
 	if (result == 0)
-		result = make(whole.text);
+		result = make_mailbox_directory(whole.text);
 	if (result == -ENOENT) /* the parent that was known to be durable has been removed */
 		result = make_all(whole.text);
 	if (result >= 0)

@@ -93,7 +93,7 @@ static int open_tmp(struct str path, const char *name)
 			    OS_FILE_WRITE | OS_FILE_CREATE | OS_FILE_PRIVATE);
 }
 
-static void write_file(struct maildir *maildir, struct maildir_work *work)
+static void write_tmp_file(struct maildir *maildir, struct maildir_work *work)
 {
 	struct os_file_info info;
 	int result = maildir_write(maildir, work->delivery, work->file, &work->size,
@@ -109,7 +109,7 @@ static void write_file(struct maildir *maildir, struct maildir_work *work)
 	}
 }
 
-static void take_quota(struct maildir_work *work)
+static void take_delivery_quota(struct maildir_work *work)
 {
 	const struct maildir_delivery *delivery = work->delivery;
 
@@ -120,7 +120,7 @@ static void take_quota(struct maildir_work *work)
 	work->is_counted = work->error == 0;
 }
 
-static void begin(struct maildir *maildir, struct maildir_work *work)
+static void begin_delivery_work(struct maildir *maildir, struct maildir_work *work)
 {
 	bool may_lack = !work->lacks_mailbox; /* once only */
 
@@ -131,8 +131,8 @@ static void begin(struct maildir *maildir, struct maildir_work *work)
 		return;
 	maildir_work_fail(work, "open a file in the mailbox", work->file);
 	if (work->error == 0)
-		write_file(maildir, work);
-	take_quota(work);
+		write_tmp_file(maildir, work);
+	take_delivery_quota(work);
 }
 
 static int create_names(struct maildir *maildir, const struct maildir_work *work)
@@ -165,7 +165,7 @@ static void create_missing(struct maildir *maildir, struct maildir_work *works, 
 			maildir_work_fail(&works[i], doing, maildir_create_tmp(works[i].path));
 	for (size_t i = 0; i < count; i++)
 		if (works[i].lacks_mailbox && works[i].error == 0)
-			begin(maildir, &works[i]);
+			begin_delivery_work(maildir, &works[i]);
 }
 
 /* The path of its file in new/ or cur/. */
@@ -181,7 +181,7 @@ static int join_new(const struct maildir_work *work, struct maildir_path *out)
 }
 
 /* Makes new/ and cur/, one of which is missing, durably. */
-static bool mend(struct maildir *maildir, const struct maildir_work *work)
+static bool mend_maildir(struct maildir *maildir, const struct maildir_work *work)
 {
 	return maildir_create_names(maildir, work->path) == 0 &&
 	       maildir_create_sync(work->path) == 0;
@@ -199,14 +199,14 @@ static void move_to_new(struct maildir *maildir, struct maildir_work *work)
 		result = join_new(work, &to);
 	if (result == 0)
 		result = os_file_rename(OS_FILE_HERE, from.text, to.text);
-	if (result == -ENOENT && mend(maildir, work))
+	if (result == -ENOENT && mend_maildir(maildir, work))
 		result = os_file_rename(OS_FILE_HERE, from.text, to.text);
 	maildir_work_fail(work, "move the message out of tmp/", result);
 	if (result < 0)
 		work->new_name[0] = '\0';
 }
 
-static void set_error(struct maildir_work *work)
+static void set_maildir_verdict(struct maildir_work *work)
 {
 	struct mail_verdict *verdict = &work->delivery->verdict;
 
@@ -231,7 +231,7 @@ static void set_error(struct maildir_work *work)
 }
 
 /* Whether the folder is to blame, for as long as nobody mends it. */
-static bool is_refused(const struct maildir_work *work)
+static bool is_folder_refused(const struct maildir_work *work)
 {
 	static const int errors[] = {ENOTDIR, EISDIR, EEXIST, EACCES,       EPERM,
 				     ELOOP,   ENOENT, EXDEV,  ENAMETOOLONG, EINVAL};
@@ -250,7 +250,7 @@ static bool is_refused(const struct maildir_work *work)
 
 /* After a failed sync of new/ the message may or may not be durable; it is removed so that the next
  * attempt does not deliver it twice. */
-static void remove_file(struct maildir_work *work)
+static void remove_undelivered_file(struct maildir_work *work)
 {
 	struct maildir_path path;
 	int result;
@@ -276,7 +276,7 @@ static void make_other_box(const struct maildir_work *work)
 		(void)!os_file_make_directory(OS_FILE_HERE, path.text);
 }
 
-static void end(struct maildir *maildir, struct maildir_work *work)
+static void end_delivery_work(struct maildir *maildir, struct maildir_work *work)
 {
 	if (work->file >= 0)
 		os_file_close(work->file);
@@ -290,14 +290,14 @@ static void end(struct maildir *maildir, struct maildir_work *work)
 		return;
 	}
 	if (work->file >= 0)
-		remove_file(work);
-	work->delivery->is_refused = !work->delivery->may_remain && is_refused(work);
+		remove_undelivered_file(work);
+	work->delivery->is_refused = !work->delivery->may_remain && is_folder_refused(work);
 	if (work->is_counted)
 		maildir_quota_give_back(work->delivery->path, work->size);
-	set_error(work);
+	set_maildir_verdict(work);
 }
 
-static void set_up(struct maildir_work *work, struct maildir_delivery *delivery)
+static void set_up_delivery_work(struct maildir_work *work, struct maildir_delivery *delivery)
 {
 	work->delivery = delivery;
 	work->path = delivery->path;
@@ -317,7 +317,8 @@ static void set_up(struct maildir_work *work, struct maildir_delivery *delivery)
 }
 
 /* False: nothing may be moved to new/. */
-static bool pass_gate(const struct maildir_gate *gate, struct maildir_work *works, size_t count)
+static bool pass_maildir_gate(const struct maildir_gate *gate, struct maildir_work *works,
+			      size_t count)
 {
 	if (gate == NULL || gate->pass(gate->context) == 0)
 		return true;
@@ -340,16 +341,16 @@ void maildir_deliver_group(struct maildir *maildir, struct maildir_delivery *del
 	struct maildir_work *works = memory_alloc_zero(count, sizeof *works);
 
 	for (size_t i = 0; i < count; i++) {
-		set_up(&works[i], &deliveries[i]);
-		begin(maildir, &works[i]);
+		set_up_delivery_work(&works[i], &deliveries[i]);
+		begin_delivery_work(maildir, &works[i]);
 	}
 	create_missing(maildir, works, count);
 	maildir_sync_plan(maildir, works, count);
 	maildir_sync_files(works, count);
-	if (pass_gate(gate, works, count))
+	if (pass_maildir_gate(gate, works, count))
 		move_all(maildir, works, count);
 	for (size_t i = 0; i < count; i++) {
-		end(maildir, &works[i]);
+		end_delivery_work(maildir, &works[i]);
 		free(works[i].folder_path);
 	}
 	free(works);

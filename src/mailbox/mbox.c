@@ -55,7 +55,7 @@ static const struct mbox_refusal refusals[] = {
 	{-ENOSPC, "4.3.1", "The disk of the mailbox is full"},
 };
 
-static void set_error(struct mail_verdict *verdict, const struct mbox_work *work)
+static void set_mbox_verdict(struct mail_verdict *verdict, const struct mbox_work *work)
 {
 	for (size_t i = 0; i < COUNT_OF(refusals); i++) {
 		if (refusals[i].error != work->error)
@@ -82,7 +82,7 @@ static void end_work(struct mbox_work *work, const struct mbox_file *box)
 	if (work->error == 0)
 		mail_verdict_set(&delivery->verdict, "2.0.0", "stored");
 	else
-		set_error(&delivery->verdict, work);
+		set_mbox_verdict(&delivery->verdict, work);
 }
 
 /* Records RESULT if it is the first error. */

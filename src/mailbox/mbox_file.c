@@ -42,14 +42,14 @@ static const char *flaw_of(const struct os_file_info *info, uid_t owner)
 	return NULL;
 }
 
-static int judge(struct mbox_file *box, const struct os_file_info *info, uid_t owner)
+static int judge_mbox_file(struct mbox_file *box, const struct os_file_info *info, uid_t owner)
 {
 	box->flaw = flaw_of(info, owner);
 	return box->flaw != NULL ? -EBADF : 0;
 }
 
 /* A file that is made or removed meanwhile is as one that is locked: it is tried again. */
-static int open_file(struct mbox_file *box, uid_t owner)
+static int open_mbox_file(struct mbox_file *box, uid_t owner)
 {
 	const unsigned flags = OS_FILE_WRITE | OS_FILE_NO_FOLLOW | OS_FILE_NO_BLOCK;
 	struct os_file_info info;
@@ -59,7 +59,7 @@ static int open_file(struct mbox_file *box, uid_t owner)
 	if (result == -ENOENT)
 		file = os_file_open(OS_FILE_HERE, box->path,
 				    flags | OS_FILE_CREATE | OS_FILE_PRIVATE);
-	else if (result < 0 || (result = judge(box, &info, owner)) < 0)
+	else if (result < 0 || (result = judge_mbox_file(box, &info, owner)) < 0)
 		return result;
 	else
 		file = os_file_open(OS_FILE_HERE, box->path, flags);
@@ -71,14 +71,14 @@ static int open_file(struct mbox_file *box, uid_t owner)
 
 /* Whether the file that is locked is the mailbox still: a reader may have put another one in its
  * place. */
-static int look_again(struct mbox_file *box, uid_t owner)
+static int check_locked_mbox(struct mbox_file *box, uid_t owner)
 {
 	struct os_file_info named;
 	struct os_file_info info;
 	int result = os_file_info(box->file, &info);
 
 	if (result == 0)
-		result = judge(box, &info, owner);
+		result = judge_mbox_file(box, &info, owner);
 	if (result == 0)
 		result = os_file_info_at(OS_FILE_HERE, box->path, &named);
 	if (result < 0)
@@ -88,7 +88,7 @@ static int look_again(struct mbox_file *box, uid_t owner)
 	return 0;
 }
 
-static int take_locks(struct mbox *mbox, struct mbox_file *box, uid_t owner)
+static int take_mbox_locks(struct mbox *mbox, struct mbox_file *box, uid_t owner)
 {
 	struct os_file_info info;
 	int result;
@@ -96,7 +96,7 @@ static int take_locks(struct mbox *mbox, struct mbox_file *box, uid_t owner)
 	box->doing = "lock the mailbox";
 	result = os_file_range_lock_all(box->file);
 	if (result == 0)
-		result = look_again(box, owner);
+		result = check_locked_mbox(box, owner);
 	if (result < 0)
 		return result;
 	box->doing = "make the lock file beside the mailbox";
@@ -112,7 +112,7 @@ static int take_locks(struct mbox *mbox, struct mbox_file *box, uid_t owner)
 	return result;
 }
 
-static void close_all(struct mbox_file *box)
+static void close_mbox_files(struct mbox_file *box)
 {
 	os_file_close(box->record);
 	os_file_close(box->file);
@@ -125,11 +125,11 @@ int mbox_file_open(struct mbox *mbox, struct str path, uid_t owner, struct mbox_
 	*box = (struct mbox_file){.file = -1, .record = -1, .doing = "open the mailbox"};
 	result = set_paths(mbox, path, box);
 	if (result == 0)
-		result = open_file(box, owner);
+		result = open_mbox_file(box, owner);
 	if (result == 0)
-		result = take_locks(mbox, box, owner);
+		result = take_mbox_locks(mbox, box, owner);
 	if (result < 0)
-		close_all(box);
+		close_mbox_files(box);
 	return result;
 }
 
@@ -144,6 +144,6 @@ int mbox_file_close(struct mbox_file *box, bool is_broken)
 		if (result == -EACCES) /* the user may not read the directory */
 			result = os_file_sync_filesystem(box->file);
 	}
-	close_all(box);
+	close_mbox_files(box);
 	return result;
 }

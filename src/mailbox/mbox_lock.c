@@ -49,7 +49,7 @@ int mbox_lock_record(const struct mbox *mbox, const struct mbox_file *box, struc
 /* --- a lock file that is there --- */
 
 /* Whether TEXT is that of a lock file of ours. */
-static bool is_ours(const struct mbox *mbox, struct str *text)
+static bool is_own_lock_file(const struct mbox *mbox, struct str *text)
 {
 	struct str line;
 	struct str word;
@@ -59,7 +59,7 @@ static bool is_ours(const struct mbox *mbox, struct str *text)
 	       str_equal(line, str_from(mbox->host));
 }
 
-static bool read_record(struct str text, struct mbox_record *record)
+static bool read_mbox_record(struct str text, struct mbox_record *record)
 {
 	struct str line;
 	struct str word;
@@ -167,8 +167,8 @@ static int replace_lock(struct mbox *mbox, struct mbox_file *box, const struct o
 		length = os_file_info_at(OS_FILE_HERE, box->lock, &info);
 	if (length < 0)
 		return (int)length;
-	if (is_ours(mbox, &rest)) {
-		if (read_record(rest, &record))
+	if (is_own_lock_file(mbox, &rest)) {
+		if (read_mbox_record(rest, &record))
 			result = remove_incomplete(mbox, box, &record);
 	} else if (now->modified_us - info.modified_us < ABANDONED_US) {
 		return -EAGAIN;
@@ -180,7 +180,7 @@ static int replace_lock(struct mbox *mbox, struct mbox_file *box, const struct o
 
 /* One that a process before this one has left is replaced: as we have the lock of fcntl(2), nobody
  * else on this host makes one. */
-static int make_spare(const struct mbox *mbox, struct mbox_file *box)
+static int make_spare_lock_file(const struct mbox *mbox, struct mbox_file *box)
 {
 	const unsigned flags = OS_FILE_WRITE | OS_FILE_CREATE | OS_FILE_PRIVATE;
 	struct buffer text CLEANUP(buffer_clear) = {0};
@@ -209,7 +209,7 @@ static int link_spare(const struct mbox_file *box)
 int mbox_lock_make(struct mbox *mbox, struct mbox_file *box)
 {
 	struct os_file_info info;
-	int result = make_spare(mbox, box);
+	int result = make_spare_lock_file(mbox, box);
 
 	if (result == 0)
 		result = os_file_info(box->record, &info);

@@ -27,20 +27,21 @@ static void append_held(const struct mbox_quoting *quoting, struct buffer *out)
 	buffer_append(out, separator, quoting->matched);
 }
 
-static void begin_line(struct mbox_quoting *quoting)
+static void begin_mbox_line(struct mbox_quoting *quoting)
 {
 	*quoting = (struct mbox_quoting){.is_undecided = true};
 }
 
 /* Copies the rest of a line; the bytes of TEXT that were used. */
-static size_t quote_rest(struct mbox_quoting *quoting, struct str text, struct buffer *out)
+static size_t copy_rest_of_mbox_line(struct mbox_quoting *quoting, struct str text,
+				     struct buffer *out)
 {
 	const char *newline = memchr(text.data, '\n', text.length);
 	size_t used = newline != NULL ? (size_t)(newline - text.data) + 1 : text.length;
 
 	buffer_append(out, text.data, used);
 	if (newline != NULL)
-		begin_line(quoting);
+		begin_mbox_line(quoting);
 	return used;
 }
 
@@ -65,18 +66,18 @@ static size_t quote_beginning(struct mbox_quoting *quoting, char byte, struct bu
 	return 0;
 }
 
-static void quote(struct mbox_quoting *quoting, struct str text, struct buffer *out)
+static void quote_mbox_text(struct mbox_quoting *quoting, struct str text, struct buffer *out)
 {
 	while (text.length > 0) {
 		size_t used = quoting->is_undecided ? quote_beginning(quoting, text.data[0], out)
-						    : quote_rest(quoting, text, out);
+						    : copy_rest_of_mbox_line(quoting, text, out);
 
 		text = str_skip(text, used);
 	}
 }
 
 /* Ends the message with a whole line and an empty one. */
-static void end_message(const struct mbox_quoting *quoting, struct buffer *out)
+static void end_mbox_message(const struct mbox_quoting *quoting, struct buffer *out)
 {
 	bool is_line_open = !quoting->is_undecided || quoting->arrows > 0 || quoting->matched > 0;
 
@@ -97,7 +98,7 @@ static void append_sender(struct str sender, struct buffer *head)
 		buffer_append_string(head, "MAILER-DAEMON");
 }
 
-static void append_date(struct buffer *head)
+static void append_mbox_date(struct buffer *head)
 {
 	const time_t now = (time_t)(os_clock_wall_us() / SECOND_US);
 	struct tm parts;
@@ -123,7 +124,7 @@ int mbox_write_head(const struct mbox_file *box, const struct maildir_delivery *
 		buffer_append_byte(head, '\n');
 	buffer_append(head, separator, SEPARATOR_LENGTH);
 	append_sender(mail_sender_told(delivery->sender), head);
-	append_date(head);
+	append_mbox_date(head);
 	return 0;
 }
 
@@ -134,14 +135,15 @@ static int next_part(struct mbox *mbox, struct mailbox_copy *copy, struct mbox_q
 
 	if (!mailbox_copy_is_done(copy))
 		result = mailbox_copy_next(copy, mbox->input, MBOX_BLOCK, &mbox->copy);
-	quote(quoting, buffer_view(&mbox->copy), &mbox->output);
+	quote_mbox_text(quoting, buffer_view(&mbox->copy), &mbox->output);
 	buffer_reset(&mbox->copy);
 	if (result == 0 && mailbox_copy_is_done(copy))
-		end_message(quoting, &mbox->output);
+		end_mbox_message(quoting, &mbox->output);
 	return result;
 }
 
-static int write_parts(struct mbox *mbox, struct mailbox_copy *copy, int file, uint64_t *offset)
+static int write_mbox_parts(struct mbox *mbox, struct mailbox_copy *copy, int file,
+			    uint64_t *offset)
 {
 	struct mbox_quoting quoting = {.is_undecided = true};
 	int result;
@@ -173,7 +175,7 @@ int mbox_write(struct mbox *mbox, const struct mbox_file *box,
 	if (delivery->is_binary)
 		result = mailbox_copy_set_binary(&copy, mbox->input, MBOX_BLOCK);
 	if (result == 0)
-		result = write_parts(mbox, &copy, box->file, &offset);
+		result = write_mbox_parts(mbox, &copy, box->file, &offset);
 	mailbox_copy_clear(&copy);
 	if (result == 0)
 		*size_out = offset;

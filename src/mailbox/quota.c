@@ -35,7 +35,7 @@ static void append_quota(struct buffer *out, const struct mail_quota *quota)
 }
 
 /* A number, which may be negative, after spaces. */
-static bool take_number(struct str *text, int64_t *out)
+static bool take_quota_number(struct str *text, int64_t *out)
 {
 	bool is_negative;
 	uint64_t value = 0;
@@ -67,7 +67,7 @@ static bool add_lines(struct str text, struct usage *usage, size_t *lines_out)
 		int64_t messages;
 
 		(void)str_split(&text, '\n', &line);
-		if (!take_number(&line, &bytes) || !take_number(&line, &messages))
+		if (!take_quota_number(&line, &bytes) || !take_quota_number(&line, &messages))
 			return false;
 		usage->bytes += bytes;
 		usage->messages += messages;
@@ -76,8 +76,8 @@ static bool add_lines(struct str text, struct usage *usage, size_t *lines_out)
 }
 
 /* Reads the file, if it is valid; *IS_FRESH: a recount would find the same. */
-static bool read_file(const char *path, const struct mail_quota *quota, struct usage *usage,
-		      bool *is_fresh)
+static bool read_quota_file(const char *path, const struct mail_quota *quota, struct usage *usage,
+			    bool *is_fresh)
 {
 	struct buffer expected CLEANUP(buffer_clear) = {0};
 	char data[SIZE_MAX_BYTES];
@@ -103,7 +103,7 @@ static bool read_file(const char *path, const struct mail_quota *quota, struct u
 	return true;
 }
 
-static void append_line(const char *path, int64_t bytes, int messages)
+static void append_quota_line(const char *path, int64_t bytes, int messages)
 {
 	char line[48];
 	int length = snprintf(line, sizeof line, "%" PRId64 " %d\n", bytes, messages);
@@ -134,10 +134,10 @@ static bool size_of_name(const char *name, int64_t *size_out)
 	const char *found = strstr(name, ",S=");
 	struct str text = str_from(found != NULL ? found + 3 : "");
 
-	return take_number(&text, size_out) && *size_out >= 0;
+	return take_quota_number(&text, size_out) && *size_out >= 0;
 }
 
-static int count_file(void *context, const char *name)
+static int count_mailbox_file(void *context, const char *name)
 {
 	struct count *count = context;
 	struct maildir_path file;
@@ -167,7 +167,7 @@ static void count_folder(struct count *count, const char *maildir, const char *f
 	if (error == 0)
 		count->changed += (uint64_t)info.modified_us;
 	if (error == 0 && !count->is_look)
-		error = os_file_list(OS_FILE_HERE, count->folder.text, count_file, count);
+		error = os_file_list(OS_FILE_HERE, count->folder.text, count_mailbox_file, count);
 	if (error < 0 && error != -ENOENT && error != -ENOTDIR)
 		count->error = error;
 }
@@ -189,7 +189,7 @@ static int count_subfolder(void *context, const char *name)
 	return 0;
 }
 
-static void count_all(struct count *count)
+static void count_mailbox(struct count *count)
 {
 	struct maildir_path maildir;
 
@@ -232,11 +232,11 @@ static bool count_anew(struct str path, const struct mail_quota *quota, const ch
 	struct count count = {.path = path};
 	struct count look = {.path = path, .is_look = true};
 
-	count_all(&count);
+	count_mailbox(&count);
 	if (count.error != 0)
 		return false;
 	*usage = count.usage;
-	count_all(&look);
+	count_mailbox(&look);
 	if (look.error == 0 && look.changed == count.changed)
 		write_count(&count, quota, file);
 	return true;
@@ -244,7 +244,8 @@ static bool count_anew(struct str path, const struct mail_quota *quota, const ch
 
 /* ---- reserving ---- */
 
-static bool has_room(const struct mail_quota *quota, const struct usage *usage, uint64_t size)
+static bool has_room_in_quota(const struct mail_quota *quota, const struct usage *usage,
+			      uint64_t size)
 {
 	return (quota->bytes == 0 || (uint64_t)usage->bytes + size <= quota->bytes) &&
 	       (quota->messages == 0 || (uint64_t)usage->messages < quota->messages);
@@ -263,12 +264,12 @@ int maildir_quota_take(struct str path, const struct mail_quota *quota, uint64_t
 		return -EMSGSIZE;
 	if (maildir_path_join(&file, path, NAME, NULL) < 0)
 		return 0;
-	is_known = read_file(file.text, quota, &usage, &is_fresh);
-	if (!is_known || (!is_fresh && !has_room(quota, &usage, size)))
+	is_known = read_quota_file(file.text, quota, &usage, &is_fresh);
+	if (!is_known || (!is_fresh && !has_room_in_quota(quota, &usage, size)))
 		is_known = count_anew(path, quota, file.text, &usage);
-	if (is_known && !has_room(quota, &usage, size))
+	if (is_known && !has_room_in_quota(quota, &usage, size))
 		return -EDQUOT;
-	append_line(file.text, (int64_t)size, 1);
+	append_quota_line(file.text, (int64_t)size, 1);
 	return 0;
 }
 
@@ -277,5 +278,5 @@ void maildir_quota_give_back(struct str path, uint64_t size)
 	struct maildir_path file;
 
 	if (maildir_path_join(&file, path, NAME, NULL) == 0)
-		append_line(file.text, -(int64_t)size, -1);
+		append_quota_line(file.text, -(int64_t)size, -1);
 }

@@ -40,8 +40,9 @@ static bool is_ordered(struct maildir *maildir, const struct maildir_work *work)
 	return maildir->order.watch >= 0 && os_file_order_holds(maildir->order.watch);
 }
 
-static enum maildir_sync choose(struct maildir *maildir, const struct maildir_work *works,
-				size_t count, const struct maildir_work *work)
+static enum maildir_sync choose_maildir_sync(struct maildir *maildir,
+					     const struct maildir_work *works, size_t count,
+					     const struct maildir_work *work)
 {
 	enum maildir_sync sync = maildir->sync;
 
@@ -66,7 +67,7 @@ void maildir_sync_plan(struct maildir *maildir, struct maildir_work *works, size
 			continue;
 		works[i].sync = before != NULL && before->device == works[i].device
 					? before->sync
-					: choose(maildir, works, count, &works[i]);
+					: choose_maildir_sync(maildir, works, count, &works[i]);
 		before = &works[i];
 	}
 }
@@ -94,9 +95,9 @@ static void sync_filesystems(struct maildir_work *works, size_t count, const cha
 }
 
 /* Calls STORE_MANY for all files that are to be made durable as SYNC says, in parallel. */
-static void for_each_file(struct maildir_work *works, size_t count, enum maildir_sync sync,
-			  void (*store_many)(const int *files, size_t count, int *results),
-			  const char *doing)
+static void for_each_file_to_sync(struct maildir_work *works, size_t count, enum maildir_sync sync,
+				  void (*store_many)(const int *files, size_t count, int *results),
+				  const char *doing)
 {
 	int *files = memory_alloc_zero(count, sizeof *files);
 	int *results = memory_alloc_zero(count, sizeof *results);
@@ -119,8 +120,8 @@ void maildir_sync_files(struct maildir_work *works, size_t count)
 {
 	static const char doing[] = "make the message durable";
 
-	for_each_file(works, count, MAILDIR_SYNC_FILES, os_file_sync_many, doing);
-	for_each_file(works, count, MAILDIR_SYNC_ORDERED, os_file_write_out_many, doing);
+	for_each_file_to_sync(works, count, MAILDIR_SYNC_FILES, os_file_sync_many, doing);
+	for_each_file_to_sync(works, count, MAILDIR_SYNC_ORDERED, os_file_write_out_many, doing);
 	sync_filesystems(works, count, doing);
 }
 

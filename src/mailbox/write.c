@@ -4,7 +4,7 @@
 #include "mailbox/internal.h"
 #include "os/file/file.h"
 
-static int flush(struct buffer *output, int file, uint64_t *written)
+static int flush_maildir_output(struct buffer *output, int file, uint64_t *written)
 {
 	int result = os_file_write(file, buffer_data(output), output->length, *written);
 
@@ -13,8 +13,8 @@ static int flush(struct buffer *output, int file, uint64_t *written)
 	return result;
 }
 
-static int write_copy(struct maildir *maildir, struct mailbox_copy *copy, int file,
-		      uint64_t *written)
+static int write_maildir_copy(struct maildir *maildir, struct mailbox_copy *copy, int file,
+			      uint64_t *written)
 {
 	struct buffer *output = &maildir->output;
 	int result = 0;
@@ -23,14 +23,14 @@ static int write_copy(struct maildir *maildir, struct mailbox_copy *copy, int fi
 		if (!mailbox_copy_is_done(copy))
 			result = mailbox_copy_next(copy, maildir->input, MAILDIR_BLOCK, output);
 		if (result == 0)
-			result = flush(output, file, written);
+			result = flush_maildir_output(output, file, written);
 	} while (result == 0 && !mailbox_copy_is_done(copy));
 	return result;
 }
 
 /* Writes what comes before the message into the maildir's output. 0 or -errno. */
-static int begin_copy(struct maildir *maildir, const struct maildir_delivery *delivery,
-		      struct mailbox_copy *copy)
+static int begin_maildir_copy(struct maildir *maildir, const struct maildir_delivery *delivery,
+			      struct mailbox_copy *copy)
 {
 	*copy = (struct mailbox_copy){0};
 	buffer_reset(&maildir->output);
@@ -53,12 +53,12 @@ int maildir_write(struct maildir *maildir, const struct maildir_delivery *delive
 {
 	struct mailbox_copy copy;
 	uint64_t written = 0;
-	int result = begin_copy(maildir, delivery, &copy);
+	int result = begin_maildir_copy(maildir, delivery, &copy);
 
 	if (result == 0 && delivery->is_binary)
 		result = mailbox_copy_set_binary(&copy, maildir->input, MAILDIR_BLOCK);
 	if (result == 0)
-		result = write_copy(maildir, &copy, file, &written);
+		result = write_maildir_copy(maildir, &copy, file, &written);
 	mailbox_copy_clear(&copy);
 	if (result != 0)
 		return result;

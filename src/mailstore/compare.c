@@ -32,7 +32,8 @@ bool mailstore_compare_header(const struct mailstore_place *place, struct str he
 }
 
 /* The digest covers the field Message-ID, too. */
-static bool is_equal(const struct mailstore_place *place, const struct decode_identity *identity)
+static bool is_identity_of_place(const struct mailstore_place *place,
+				 const struct decode_identity *identity)
 {
 	if (place->encoded_digest != NULL &&
 	    memcmp(identity->digest, place->encoded_digest, DECODE_DIGEST_SIZE) == 0)
@@ -48,7 +49,7 @@ int mailstore_compare(const struct mailstore_place *place, const struct ipc_cont
 	int result = decode_identify(content, arena, &identity);
 
 	if (result == 0)
-		result = is_equal(place, &identity);
+		result = is_identity_of_place(place, &identity);
 	arena_free(arena);
 	return result;
 }

@@ -48,7 +48,7 @@ static void run_end(struct run *run)
 	*run = (struct run){.out = run->out};
 }
 
-static void append_plain(struct run *run, char byte)
+static void append_plain_folder_byte(struct run *run, char byte)
 {
 	run_end(run);
 	buffer_append_byte(run->out, byte);
@@ -68,7 +68,7 @@ static bool append_level(struct run *run, struct str level, char separator)
 		    character == (unsigned char)separator)
 			return false;
 		if (character < 0x7f)
-			append_plain(run, (char)character);
+			append_plain_folder_byte(run, (char)character);
 		else
 			run_add_character(run, character);
 		level = str_skip(level, length);

@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-static void begin(struct mailstore *store)
+static void begin_store_operation(struct mailstore *store)
 {
 	store->error[0] = '\0';
 	store->is_away = false;
@@ -14,7 +14,7 @@ static void begin(struct mailstore *store)
 void mailstore_append(struct mailstore *store, struct mailstore_append *appends, size_t count,
 		      const struct mailstore_gate *gate)
 {
-	begin(store);
+	begin_store_operation(store);
 	for (size_t i = 0; i < count; i++) {
 		appends[i].is_unknown = false;
 		appends[i].is_away = false;
@@ -26,7 +26,7 @@ void mailstore_append(struct mailstore *store, struct mailstore_append *appends,
 
 int mailstore_fence(struct mailstore *store, const struct mailstore_place *place)
 {
-	begin(store);
+	begin_store_operation(store);
 	return store->operations->fence(store, place);
 }
 
@@ -41,20 +41,20 @@ bool mailstore_may_append(const struct mailstore_gate *gate, struct mailstore_ap
 int mailstore_find(struct mailstore *store, const struct mailstore_place *place,
 		   struct arena *arena, struct mailstore_found **found_out, size_t *count_out)
 {
-	begin(store);
+	begin_store_operation(store);
 	return store->operations->find(store, place, arena, found_out, count_out);
 }
 
 int mailstore_remove(struct mailstore *store, const struct mailstore_place *place, const char *copy)
 {
-	begin(store);
+	begin_store_operation(store);
 	return store->operations->remove(store, place, copy);
 }
 
 int mailstore_survey(struct mailstore *store, struct str user, struct str folder,
 		     mailstore_surveyed *each, void *context)
 {
-	begin(store);
+	begin_store_operation(store);
 	if (store->operations->survey == NULL)
 		return -EOPNOTSUPP;
 	return store->operations->survey(store, user, folder, each, context);
@@ -63,7 +63,7 @@ int mailstore_survey(struct mailstore *store, struct str user, struct str folder
 int mailstore_open(struct mailstore *store, struct str user, struct str folder, const char *copy,
 		   struct ipc_content *content_out)
 {
-	begin(store);
+	begin_store_operation(store);
 	if (store->operations->open == NULL)
 		return -EOPNOTSUPP;
 	return store->operations->open(store, user, folder, copy, content_out);

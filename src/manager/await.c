@@ -11,7 +11,7 @@ static const int64_t BLOCKED_DELAY_US = 5 * MINUTE_US;
 
 /* When one that is postponed is looked at again: no file's time may be further ahead than a wait
  * after an attempt (wait/scan/scan.c). */
-static int64_t look_again(const struct manager *manager, int64_t release_us, int64_t now_us)
+static int64_t time_of_next_look(const struct manager *manager, int64_t release_us, int64_t now_us)
 {
 	int64_t latest_us = now_us + schedule_longest_us(manager->config->queuelifetime_us);
 
@@ -42,7 +42,7 @@ int64_t await_due(struct manager *manager, const struct message *message)
 		if (!outcome_is_open(delivery))
 			continue;
 		if (outcome_is_postponed(delivery, release_us, now_us))
-			until_us = look_again(manager, release_us, now_us);
+			until_us = time_of_next_look(manager, release_us, now_us);
 		else if (until_us < now_us + BLOCKED_DELAY_US &&
 			 deliver_blocked_by(manager, message, delivery) != NULL)
 			until_us = now_us + BLOCKED_DELAY_US;

@@ -27,7 +27,7 @@ static void keep_unreported(struct job *job)
 }
 
 /* Who never gets his turn is told so like any other whose mail expires. */
-static void expire(struct manager *manager, struct job *job, struct str reason)
+static void expire_deliveries_of_job(struct manager *manager, struct job *job, struct str reason)
 {
 	const struct mail_envelope *envelope = job->message->control->envelope;
 	const struct outcome_terms terms = dispatch_terms(manager, job);
@@ -56,7 +56,8 @@ static void put_to_sleep(struct manager *manager, struct job *job)
 	} while (sleepy != NULL && sleepy != job);
 }
 
-static void pause(struct manager *manager, struct job *job, const struct ipc_job_busy *busy)
+static void pause_busy_destination(struct manager *manager, struct job *job,
+				   const struct ipc_job_busy *busy)
 {
 	struct message *message = job->message;
 	int64_t now_us = os_clock_monotonic_us();
@@ -90,7 +91,7 @@ void busy_take(void *context, void *subject, const struct ipc_job_busy *busy)
 	if (job->delivery_count == 0)
 		dispatch_end(manager, job);
 	else if (terms.now_us - terms.start_us >= terms.lifetime_us)
-		expire(manager, job, busy->reason);
+		expire_deliveries_of_job(manager, job, busy->reason);
 	else
-		pause(manager, job, busy);
+		pause_busy_destination(manager, job, busy);
 }

@@ -96,7 +96,7 @@ static void end_waiting(struct manager *manager, const struct message *message)
 }
 
 /* What waits for its turn waits no longer. */
-static enum order_code hold(const struct request *request)
+static enum order_code hold_message(const struct request *request)
 {
 	enum order_code code = set_hold(request);
 
@@ -105,7 +105,7 @@ static enum order_code hold(const struct request *request)
 	return code;
 }
 
-static enum order_code release(const struct request *request)
+static enum order_code release_message(const struct request *request)
 {
 	struct trigger *trigger = deliver_any_hold_of(request->manager, request->id);
 
@@ -168,7 +168,7 @@ static void tell_why(const struct request *request, const struct transport_pause
 }
 
 /* What it cannot do is told: wait for the end of a pause. */
-static enum order_code retry(const struct request *request)
+static enum order_code retry_message(const struct request *request)
 {
 	struct manager *manager = request->manager;
 	struct transport_pause pause;
@@ -209,7 +209,7 @@ static bool has_flight(const struct message *message)
 /* Gives up what is not decided, or looks up its addresses again, or takes its data as they are,
  * when the message has its deliveries in memory and none is in flight. The result is news being
  * written when this returns; while the disk does not accept news, the order is not confirmed. */
-static enum order_code intervene(const struct request *request)
+static enum order_code apply_order_to_message(const struct request *request)
 {
 	static const enum message_order orders[] = {[ORDER_BOUNCE] = MESSAGE_ORDER_BOUNCE,
 						    [ORDER_REMOVE] = MESSAGE_ORDER_REMOVE,
@@ -241,7 +241,7 @@ static enum order_code intervene(const struct request *request)
 
 /* The name of a trigger; or in parentheses what keeps it from its turn. Otherwise it does not wait,
  * or only for its turn. */
-static enum order_code why(const struct request *request)
+static enum order_code tell_why_message_waits(const struct request *request)
 {
 	struct trigger *trigger = NULL;
 	struct transport_pause pause;
@@ -256,7 +256,7 @@ static enum order_code why(const struct request *request)
 	return ORDER_OK;
 }
 
-static enum order_code crowded(const struct request *request)
+static enum order_code tell_whether_crowded(const struct request *request)
 {
 	if (transports_have_waiters(request->manager->transports) ||
 	    wake_unmapped(request->manager->wake)->count > 0)
@@ -272,7 +272,7 @@ static void tell_pause(const struct request *request, const struct transport_pau
 }
 
 /* The load comes first, as a pause of "*", all destinations. */
-static enum order_code paused(const struct request *request)
+static enum order_code tell_next_pause(const struct request *request)
 {
 	const struct transport *remote =
 		transports_find(request->manager->transports, STR("remote"));
@@ -296,7 +296,7 @@ static enum order_code paused(const struct request *request)
 }
 
 /* Another number than one is as large as can be. */
-static enum order_code said(const struct request *request)
+static enum order_code tell_server_limit(const struct request *request)
 {
 	uint64_t index = 0;
 
@@ -306,13 +306,13 @@ static enum order_code said(const struct request *request)
 	return ORDER_OK;
 }
 
-static enum order_code look_at_queued(const struct request *request)
+static enum order_code scan_queue_soon(const struct request *request)
 {
 	os_loop_defer(request->manager->loop, &request->manager->scan_task);
 	return ORDER_OK;
 }
 
-static enum order_code trigger(const struct request *request)
+static enum order_code release_trigger(const struct request *request)
 {
 	struct triggers *triggers = request->manager->triggers;
 	struct trigger *named = triggers_find(triggers, request->order->name);
@@ -323,7 +323,7 @@ static enum order_code trigger(const struct request *request)
 	return ORDER_OK;
 }
 
-static enum order_code wait_for(const struct request *request)
+static enum order_code set_trigger_to_wait_for(const struct request *request)
 {
 	const struct order *order = request->order;
 
@@ -338,20 +338,20 @@ static const struct {
 	bool is_of_message;
 	enum order_code (*carry_out)(const struct request *request);
 } rows[ORDER_KINDS] = {
-	[ORDER_QUEUED] = {false, look_at_queued},
-	[ORDER_TRIGGER] = {false, trigger},
-	[ORDER_WAIT] = {false, wait_for},
-	[ORDER_RETRY] = {true, retry},
-	[ORDER_HOLD] = {true, hold},
-	[ORDER_RELEASE] = {true, release},
-	[ORDER_BOUNCE] = {true, intervene},
-	[ORDER_REMOVE] = {true, intervene},
-	[ORDER_REQUEUE] = {true, intervene},
-	[ORDER_ACCEPT] = {true, intervene},
-	[ORDER_WHY] = {true, why},
-	[ORDER_CROWDED] = {false, crowded},
-	[ORDER_PAUSED] = {false, paused},
-	[ORDER_SAID] = {false, said},
+	[ORDER_QUEUED] = {false, scan_queue_soon},
+	[ORDER_TRIGGER] = {false, release_trigger},
+	[ORDER_WAIT] = {false, set_trigger_to_wait_for},
+	[ORDER_RETRY] = {true, retry_message},
+	[ORDER_HOLD] = {true, hold_message},
+	[ORDER_RELEASE] = {true, release_message},
+	[ORDER_BOUNCE] = {true, apply_order_to_message},
+	[ORDER_REMOVE] = {true, apply_order_to_message},
+	[ORDER_REQUEUE] = {true, apply_order_to_message},
+	[ORDER_ACCEPT] = {true, apply_order_to_message},
+	[ORDER_WHY] = {true, tell_why_message_waits},
+	[ORDER_CROWDED] = {false, tell_whether_crowded},
+	[ORDER_PAUSED] = {false, tell_next_pause},
+	[ORDER_SAID] = {false, tell_server_limit},
 };
 
 enum order_code command_carry_out(void *context, const struct order *order, struct buffer *told)

@@ -9,7 +9,7 @@
 
 static const int64_t AGAIN_US = 10 * MINUTE_US;
 
-static void on_set_aside(void *context, const struct queue_cleaner_finding *finding)
+static void on_damaged_set_aside(void *context, const struct queue_cleaner_finding *finding)
 {
 	struct manager *manager = context;
 
@@ -23,8 +23,8 @@ static void on_set_aside(void *context, const struct queue_cleaner_finding *find
 enum message_state damaged_set_aside(struct manager *manager, struct message *message)
 {
 	enum mail_stage stage = (enum mail_stage)message->facts.stage;
-	int error = queue_cleaner_set_aside(manager->store, stage, message->id.number, on_set_aside,
-					    manager);
+	int error = queue_cleaner_set_aside(manager->store, stage, message->id.number,
+					    on_damaged_set_aside, manager);
 
 	if (error < 0 && error != -EPROTO) /* that is logged */
 		log_event(EVENT_QUEUE_ERROR, log_number(number, (int64_t)message->id.number),

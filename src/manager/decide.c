@@ -109,8 +109,8 @@ enum message_state decide_record_failed(struct manager *manager, struct message 
 
 /* --- what next --- */
 
-static enum message_state report(struct manager *manager, struct message *message,
-				 enum report_kind kind)
+static enum message_state start_report_of_message(struct manager *manager, struct message *message,
+						  enum report_kind kind)
 {
 	const struct report_subject subject = message_subject(message);
 	int error = reporter_start(manager->reporter, message, &subject, kind, &message->report);
@@ -120,18 +120,18 @@ static enum message_state report(struct manager *manager, struct message *messag
 }
 
 /* Nothing of it is in flight, and everything is on disk. */
-static enum message_state conclude(struct manager *manager, struct message *message)
+static enum message_state conclude_message(struct manager *manager, struct message *message)
 {
 	const struct report_subject subject = message_subject(message);
 
 	if (queue_control_is_finished(message->control))
 		return !message->facts.is_reported && reporter_has_end(manager->reporter, &subject)
-			       ? report(manager, message, REPORT_OF_END)
+			       ? start_report_of_message(manager, message, REPORT_OF_END)
 			       : decide_end(manager, message);
 	message->reported_us = os_clock_wall_us();
 	if (!manager->is_stopping &&
 	    notice_delay_due_us(message->control, manager->config) <= message->reported_us)
-		return report(manager, message, REPORT_OF_DELAY);
+		return start_report_of_message(manager, message, REPORT_OF_DELAY);
 	return await(manager, message);
 }
 
@@ -144,7 +144,7 @@ static bool is_all_delivered(const struct message *message)
 	return !notice_has_any_at_end(message->control);
 }
 
-static void give_up(struct message *message)
+static void give_up_open_deliveries(struct message *message)
 {
 	for (size_t i = 0; i < message->control->delivery_count; i++) {
 		struct queue_delivery *delivery = &message->control->deliveries[i];
@@ -162,7 +162,7 @@ static void give_up(struct message *message)
 
 /* An order is confirmed only when it is durable: the recipients are mapped again when that is on
  * the disk. */
-static void requeue(struct message *message)
+static void requeue_open_deliveries(struct message *message)
 {
 	log_event(EVENT_REQUEUED, log_id(message->id));
 	for (size_t i = 0; i < message->control->delivery_count; i++) {
@@ -191,11 +191,11 @@ static void accept_data(struct manager *manager, struct message *message)
 static void carry_out_order(struct manager *manager, struct message *message)
 {
 	if (message->facts.order == MESSAGE_ORDER_REQUEUE)
-		requeue(message);
+		requeue_open_deliveries(message);
 	else if (message->facts.order == MESSAGE_ORDER_ACCEPT)
 		accept_data(manager, message);
 	else if (message->facts.order != MESSAGE_ORDER_NONE)
-		give_up(message);
+		give_up_open_deliveries(message);
 }
 
 static bool is_delay_to_report(const struct manager *manager, const struct message *message)
@@ -218,7 +218,7 @@ static enum message_state map_anew(struct manager *manager, struct message *mess
 	if (message_has_news(message))
 		return record_soon(manager, message);
 	if (must_report_delay(manager, message))
-		return conclude(manager, message);
+		return conclude_message(manager, message);
 	if (!share_may_map(&manager->share, false))
 		return await_with(manager, message, NULL, os_clock_wall_us() + MAP_AGAIN_US);
 	message_weigh(manager, message, message->units, true);
@@ -229,16 +229,16 @@ static enum message_state map_anew(struct manager *manager, struct message *mess
 /* When everything is delivered, the message ends without a record: a power failure before the
  * end is durable causes a second delivery, as one before a record would. But not if its end has to
  * wait for "queue" to remove it from todo/. */
-static enum message_state settle(struct manager *manager, struct message *message)
+static enum message_state settle_message(struct manager *manager, struct message *message)
 {
 	bool is_over = is_all_delivered(message);
 
 	if (is_over && message->facts.place == MESSAGE_AT_S4)
 		return remove_all(manager, message, QUEUE_REMOVE_QUEUED);
 	if (is_over && message->facts.place == MESSAGE_AT_S5)
-		return conclude(manager, message);
+		return conclude_message(manager, message);
 	return message_has_news(message) ? record_soon(manager, message)
-					 : conclude(manager, message);
+					 : conclude_message(manager, message);
 }
 
 /* When one that is crowded out is looked at although there is no room yet. */
@@ -278,7 +278,7 @@ enum message_state decide(struct manager *manager, struct message *message)
 		return record_soon(manager, message);
 	if (manager->is_stopping || (!is_missed && deliver_hold_of(manager, message->id) != NULL) ||
 	    must_report_delay(manager, message))
-		return settle(manager, message);
+		return settle_message(manager, message);
 	if (message->is_requeued)
 		deliver_probe(manager, message);
 	if (deliver(manager, message, &crowded) > 0) {
@@ -290,7 +290,7 @@ enum message_state decide(struct manager *manager, struct message *message)
 	if (crowded != NULL)
 		record_release(message);
 	if (crowded == NULL || message_has_news(message) || is_delay_to_report(manager, message))
-		return settle(manager, message);
+		return settle_message(manager, message);
 	message->is_crowded_out = true;
 	return message_sleep(manager, message, crowded, crowded_due(manager, message));
 }

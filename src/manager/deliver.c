@@ -36,7 +36,8 @@ struct trigger *deliver_hold_of(struct manager *manager, struct mail_id message)
 }
 
 /* The event that the whole message waits for: named by its hold, or by its envelope. */
-static struct trigger *event_of(struct manager *manager, const struct message *message)
+static struct trigger *event_awaited_by_message(struct manager *manager,
+						const struct message *message)
 {
 	struct trigger *hold = deliver_any_hold_of(manager, message->id);
 	struct trigger *event = NULL;
@@ -60,7 +61,7 @@ void deliver_end_hold(struct manager *manager, struct mail_id message)
 		triggers_release(manager->triggers, hold);
 }
 
-static struct str domain_of(struct str address, struct mail_domain *name)
+static struct str domain_of_recipient(struct str address, struct mail_domain *name)
 {
 	mail_domain_form(str_skip(address, (size_t)(str_find_last(address, '@') + 1)), name);
 	return mail_domain_view(name);
@@ -79,7 +80,7 @@ static struct transport *transport_of(struct manager *manager,
 static struct str destination_of(const struct queue_delivery *delivery, struct mail_domain *name)
 {
 	if (delivery->route == QUEUE_ROUTE_REMOTE)
-		return domain_of(delivery->address, name);
+		return domain_of_recipient(delivery->address, name);
 	return delivery->server.length > 0 ? delivery->server : STR("");
 }
 
@@ -99,13 +100,13 @@ void deliver_note_wait(const struct queue_delivery *delivery, struct trigger *tr
 	struct mail_domain name;
 
 	if (delivery->route == QUEUE_ROUTE_REMOTE)
-		trigger_note_domain(trigger, domain_of(delivery->address, &name));
+		trigger_note_domain(trigger, domain_of_recipient(delivery->address, &name));
 }
 
 struct trigger *deliver_blocked_by(struct manager *manager, const struct message *message,
 				   const struct queue_delivery *delivery)
 {
-	struct trigger *trigger = event_of(manager, message);
+	struct trigger *trigger = event_awaited_by_message(manager, message);
 
 	if (trigger == NULL && delivery->outcome == QUEUE_WAIT && delivery->trigger.length > 0)
 		trigger = triggers_find(manager->triggers, delivery->trigger);
@@ -148,13 +149,14 @@ void deliver_probe(struct manager *manager, struct message *message)
 }
 
 /* Whether it is too old to wait any longer. */
-static bool is_too_old(const struct manager *manager, const struct message *message, int64_t now_us)
+static bool is_too_old_to_wait(const struct manager *manager, const struct message *message,
+			       int64_t now_us)
 {
 	return now_us - mail_envelope_start_us(message->control->envelope) >=
 	       manager->config->queuelifetime_us;
 }
 
-static void expire(struct message *message, uint32_t index, int64_t now_us)
+static void expire_delivery(struct message *message, uint32_t index, int64_t now_us)
 {
 	struct queue_delivery *delivery = &message->control->deliveries[index];
 	const struct mail_envelope *envelope = message->control->envelope;
@@ -168,7 +170,8 @@ static void expire(struct message *message, uint32_t index, int64_t now_us)
 }
 
 /* Whether the delivery must be tried now. */
-static bool is_due(struct manager *manager, struct message *message, uint32_t index, int64_t now_us)
+static bool is_delivery_due(struct manager *manager, struct message *message, uint32_t index,
+			    int64_t now_us)
 {
 	const struct queue_delivery *delivery = &message->control->deliveries[index];
 	const struct mail_envelope *envelope = message->control->envelope;
@@ -176,14 +179,14 @@ static bool is_due(struct manager *manager, struct message *message, uint32_t in
 	if (!outcome_is_open(delivery))
 		return false;
 	if (outcome_is_missed(&envelope->deadline, now_us)) {
-		expire(message, index, now_us);
+		expire_delivery(message, index, now_us);
 		return false;
 	}
 	if (outcome_is_postponed(delivery, envelope->release_us, now_us))
 		return false;
 	if (deliver_blocked_by(manager, message, delivery) != NULL) {
-		if (is_too_old(manager, message, now_us))
-			expire(message, index, now_us);
+		if (is_too_old_to_wait(manager, message, now_us))
+			expire_delivery(message, index, now_us);
 		return false;
 	}
 	return delivery->outcome == QUEUE_PENDING ||
@@ -225,8 +228,8 @@ static uint32_t apart_of(const struct mail_envelope *envelope,
 }
 
 /* Its destination, if a domain, is in NAME. LOOK_US: message_look_us(). */
-static struct transport_delivery subject_of(struct message *message, uint32_t index,
-					    int64_t look_us, struct mail_domain *name)
+static struct transport_delivery transport_delivery_of(struct message *message, uint32_t index,
+						       int64_t look_us, struct mail_domain *name)
 {
 	const struct mail_envelope *envelope = message->control->envelope;
 	const struct queue_delivery *delivery = &message->control->deliveries[index];
@@ -252,7 +255,8 @@ static bool add_to_job(struct transport *transport, struct message *message, uin
 		       int64_t look_us, struct waiters **waiters_out)
 {
 	struct mail_domain name;
-	const struct transport_delivery subject = subject_of(message, index, look_us, &name);
+	const struct transport_delivery subject =
+		transport_delivery_of(message, index, look_us, &name);
 	struct job *job;
 	int result = transport_add(transport, &subject, &job, waiters_out);
 
@@ -271,8 +275,8 @@ static void defer_unconfigured(const struct manager *manager, struct message *me
 	outcome_defer(&message->control->deliveries[index], now_us, now_us + UNCONFIGURED_US,
 		      "4.3.5", "the service is not configured");
 	message->news[index] |= RECORDER_OUTCOME;
-	if (is_too_old(manager, message, now_us))
-		expire(message, index, now_us);
+	if (is_too_old_to_wait(manager, message, now_us))
+		expire_delivery(message, index, now_us);
 }
 
 void deliver_make_due(struct manager *manager, struct message *message, int64_t now_us)
@@ -297,7 +301,7 @@ void deliver_make_due(struct manager *manager, struct message *message, int64_t 
 
 /* An operator releases it: that is news, so that it is not postponed again if it must wait for
  * room, or after a crash. */
-static void hurry(struct message *message, struct queue_delivery *delivery, int64_t now_us)
+static void hurry_delivery(struct message *message, struct queue_delivery *delivery, int64_t now_us)
 {
 	outcome_defer(delivery, now_us, now_us, "", "released by the operator");
 	log_event(EVENT_HURRIED, log_id(message->id), log_number(delivery, delivery->number),
@@ -305,7 +309,7 @@ static void hurry(struct message *message, struct queue_delivery *delivery, int6
 }
 
 /* The message is not to be delivered yet: what has not been tried waits. */
-static void postpone(struct message *message, int64_t now_us)
+static void postpone_deliveries(struct message *message, int64_t now_us)
 {
 	struct queue_control *control = message->control;
 	struct mail_envelope *envelope = control->envelope;
@@ -317,7 +321,7 @@ static void postpone(struct message *message, int64_t now_us)
 		if (delivery->outcome != QUEUE_PENDING && !(waits && message->facts.is_hurried))
 			continue;
 		if (message->facts.is_hurried)
-			hurry(message, delivery, now_us);
+			hurry_delivery(message, delivery, now_us);
 		else
 			outcome_postpone(envelope->arena, message->id, delivery, now_us,
 					 envelope->release_us);
@@ -351,7 +355,7 @@ static void add_company(struct manager *manager, struct message *message, int64_
 		if (!is_nearly_due(manager, message, i, now_us))
 			continue;
 		transport = transport_of(manager, &message->control->deliveries[i]);
-		subject = subject_of(message, i, look_us, &name);
+		subject = transport_delivery_of(message, i, look_us, &name);
 		if (transport == NULL || subject.destination.length == 0)
 			continue;
 		transport_join(transport, &subject);
@@ -367,7 +371,7 @@ size_t deliver(struct manager *manager, struct message *message, struct waiters 
 	*crowded_out = NULL;
 	if (message->control->envelope->release_us > now_us &&
 	    !outcome_is_missed(&message->control->envelope->deadline, now_us))
-		postpone(message, now_us);
+		postpone_deliveries(message, now_us);
 	message->facts.is_hurried = false;
 	if (message->facts.is_released)
 		deliver_make_due(manager, message, now_us);
@@ -375,7 +379,7 @@ size_t deliver(struct manager *manager, struct message *message, struct waiters 
 		struct transport *transport;
 		struct waiters *waiters;
 
-		if (!is_due(manager, message, i, now_us))
+		if (!is_delivery_due(manager, message, i, now_us))
 			continue;
 		transport = transport_of(manager, &message->control->deliveries[i]);
 		if (transport == NULL)

@@ -20,7 +20,7 @@
 
 /* A limit cuts off only what could not be sent anyway: text that long occurs only in a file that
  * our SMTP server did not write. */
-static struct str bounded(struct str text, size_t bound)
+static struct str bounded_text(struct str text, size_t bound)
 {
 	return text.length <= bound ? text : STR("");
 }
@@ -50,7 +50,7 @@ static void pack_delivery(const struct message *message, uint32_t index, struct 
 	pack_u32(body, delivery->number);
 	pack_u32(body, recipient->notify);
 	pack_str(body, delivery->address);
-	pack_str(body, bounded(recipient->original, MAIL_ORCPT_MAX));
+	pack_str(body, bounded_text(recipient->original, MAIL_ORCPT_MAX));
 	pack_str(body, deliver_via(recipient, delivery));
 }
 
@@ -82,9 +82,9 @@ static void pack_job(const struct manager *manager, const struct job *job, struc
 	pack_u32(body, needs_of(message->control, has_turn));
 	pack_u64(body, (uint64_t)envelope->deadline.at_us);
 	pack_u32(body, envelope->ret);
-	pack_str(body, bounded(envelope->envid, MAIL_ENVID_MAX));
+	pack_str(body, bounded_text(envelope->envid, MAIL_ENVID_MAX));
 	pack_str(body, str_from(job_destination(job)));
-	pack_str(body, bounded(envelope->received, IPC_JOB_RECEIVED_MAX));
+	pack_str(body, bounded_text(envelope->received, IPC_JOB_RECEIVED_MAX));
 	pack_u32(body, job->delivery_count);
 	for (uint32_t i = 0; i < job->delivery_count; i++)
 		pack_delivery(message, job->deliveries[i].index, body);
@@ -196,8 +196,8 @@ _Static_assert((int)IPC_JOB_CONTENT_MAX == (int)QUEUE_BY_VALUE_MAX,
 
 /* A large message is passed as its file's descriptor, a small one by value (queue/intake/spare.c):
  * 0 or -errno; *FILE_OUT may be invalid. */
-static int read_content(struct manager *manager, struct message *message, struct buffer *content,
-			int *file_out)
+static int read_content_for_job(struct manager *manager, struct message *message,
+				struct buffer *content, int *file_out)
 {
 	enum mail_stage stage = (enum mail_stage)message->facts.stage;
 	const enum mail_stage *place = message_facts_are_s4(message->facts) ? &stage : NULL;
@@ -248,7 +248,7 @@ static void hold_damaged(struct manager *manager, struct job *job)
 }
 
 /* If the data cannot be read the message is deferred, not lost. */
-static void start(struct manager *manager, struct job *job, struct helper *helper)
+static void start_job(struct manager *manager, struct job *job, struct helper *helper)
 {
 	struct buffer body CLEANUP(buffer_clear) = {0};
 	struct buffer content CLEANUP(buffer_clear) = {0};
@@ -258,7 +258,7 @@ static void start(struct manager *manager, struct job *job, struct helper *helpe
 	int file = -1;
 	int error;
 
-	error = is_kept ? 0 : read_content(manager, message, &content, &file);
+	error = is_kept ? 0 : read_content_for_job(manager, message, &content, &file);
 	if (error == -EBADMSG || error == -ENODATA) { /* the latter: nothing is left of them */
 		os_file_close(file);
 		hold_damaged(manager, job);
@@ -286,14 +286,14 @@ static void dispatch_transport(struct manager *manager, struct transport *transp
 
 		if (helper == NULL)
 			return;
-		start(manager, transport_start(transport, now_us), helper);
+		start_job(manager, transport_start(transport, now_us), helper);
 	}
 }
 
 static const int64_t LOOK_AGAIN_US = MINUTE_US; /* the time of day may be set */
 
 /* Looks whether the load holds back mail for other hosts. */
-static void look_at_load(struct manager *manager)
+static void check_load_average(struct manager *manager)
 {
 	uint32_t limit = manager->config->load_queue;
 	unsigned load = limit > 0 ? os_load_average() : 0;
@@ -326,7 +326,7 @@ void dispatch(void *context)
 	if (manager->is_stopping)
 		return;
 	end_overdue(manager);
-	look_at_load(manager);
+	check_load_average(manager);
 	again_us =
 		manager->is_loaded ? os_clock_monotonic_us() + DISPATCH_LOAD_AGAIN_US : INT64_MAX;
 	for (struct transport *t = transports_next(manager->transports, NULL); t != NULL;

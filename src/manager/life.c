@@ -18,7 +18,8 @@ struct absence {
 
 /* --- what is done --- */
 
-static enum message_state ask(struct manager *manager, struct message *message, const void *detail)
+static enum message_state ask_for_mapping(struct manager *manager, struct message *message,
+					  const void *detail)
 {
 	(void)detail;
 	return unmapped_ask(manager, message);
@@ -39,15 +40,15 @@ static enum message_state wait_unreadable(struct manager *manager, struct messag
 	return message_sleep(manager, message, NULL, os_clock_wall_us() + UNREADABLE_US);
 }
 
-static enum message_state set_aside(struct manager *manager, struct message *message,
-				    const void *detail)
+static enum message_state set_damaged_message_aside(struct manager *manager,
+						    struct message *message, const void *detail)
 {
 	(void)detail;
 	return damaged_set_aside(manager, message);
 }
 
-static enum message_state vanish(struct manager *manager, struct message *message,
-				 const void *detail)
+static enum message_state let_message_vanish(struct manager *manager, struct message *message,
+					     const void *detail)
 {
 	(void)manager;
 	(void)message;
@@ -55,8 +56,8 @@ static enum message_state vanish(struct manager *manager, struct message *messag
 	return MESSAGE_GONE;
 }
 
-static enum message_state go_on(struct manager *manager, struct message *message,
-				const void *detail)
+static enum message_state decide_on_message(struct manager *manager, struct message *message,
+					    const void *detail)
 {
 	(void)manager;
 	(void)message;
@@ -72,8 +73,8 @@ static enum message_state take_mapping(struct manager *manager, struct message *
 	return MESSAGE_DECIDING;
 }
 
-static enum message_state record(struct manager *manager, struct message *message,
-				 const void *detail)
+static enum message_state record_mapping(struct manager *manager, struct message *message,
+					 const void *detail)
 {
 	(void)detail;
 	message->facts.place =
@@ -101,8 +102,8 @@ static enum message_state end_job_while_recording(struct manager *manager, struc
 	return MESSAGE_RECORDING;
 }
 
-static enum message_state take_record(struct manager *manager, struct message *message,
-				      const void *detail)
+static enum message_state take_written_record(struct manager *manager, struct message *message,
+					      const void *detail)
 {
 	message->record_failures = 0;
 	if (message_facts_are_s4(message->facts)) {
@@ -124,7 +125,8 @@ static enum message_state take_record_failure(struct manager *manager, struct me
 	return decide_record_failed(manager, message);
 }
 
-static enum message_state end(struct manager *manager, struct message *message, const void *detail)
+static enum message_state end_life_of_message(struct manager *manager, struct message *message,
+					      const void *detail)
 {
 	(void)detail;
 	return decide_end(manager, message);
@@ -134,7 +136,7 @@ static enum message_state take_report(struct manager *manager, struct message *m
 				      const void *detail)
 {
 	message->facts.is_reported = true;
-	return end(manager, message, detail);
+	return end_life_of_message(manager, message, detail);
 }
 
 static enum message_state take_delay(struct manager *manager, struct message *message,
@@ -176,13 +178,14 @@ static const struct step life[MESSAGE_STATES][MESSAGE_EVENTS] =
 	{
 		[MESSAGE_READING] =
 			{
-				[MESSAGE_NOT_MAPPED] = {ask, TO(MAPPING) | TO(ASLEEP)},
-				[MESSAGE_MAPPED] = {go_on, TO(DECIDING)},
-				[MESSAGE_HALF_MAPPED] = {record,
+				[MESSAGE_NOT_MAPPED] = {ask_for_mapping, TO(MAPPING) | TO(ASLEEP)},
+				[MESSAGE_MAPPED] = {decide_on_message, TO(DECIDING)},
+				[MESSAGE_HALF_MAPPED] = {record_mapping,
 							 TO(RECORDING) | TO(OWING) | TO(ASLEEP)},
 				[MESSAGE_UNREADABLE] = {wait_unreadable, TO(ASLEEP)},
-				[MESSAGE_DAMAGED] = {set_aside, TO(REMOVING) | TO(ASLEEP)},
-				[MESSAGE_VANISHED] = {vanish, TO(GONE)},
+				[MESSAGE_DAMAGED] = {set_damaged_message_aside,
+						     TO(REMOVING) | TO(ASLEEP)},
+				[MESSAGE_VANISHED] = {let_message_vanish, TO(GONE)},
 			},
 		[MESSAGE_MAPPING] =
 			{
@@ -193,17 +196,19 @@ static const struct step life[MESSAGE_STATES][MESSAGE_EVENTS] =
 		[MESSAGE_DELIVERING] =
 			{
 				[MESSAGE_JOB_ENDED] = {end_job, TO(DELIVERING) | TO(DECIDING)},
-				[MESSAGE_RECORD_DUE] = {record, TO(RECORDING) | TO(DELIVERING)},
+				[MESSAGE_RECORD_DUE] = {record_mapping, TO(RECORDING) |
+										TO(DELIVERING)},
 			},
 		[MESSAGE_OWING] =
 			{
-				[MESSAGE_RECORD_DUE] = {record,
-							TO(RECORDING) | TO(OWING) | TO(ASLEEP)},
+				[MESSAGE_RECORD_DUE] = {record_mapping, TO(RECORDING) | TO(OWING) |
+										TO(ASLEEP)},
 			},
 		[MESSAGE_RECORDING] =
 			{
 				[MESSAGE_JOB_ENDED] = {end_job_while_recording, TO(RECORDING)},
-				[MESSAGE_RECORDED] = {take_record, TO(DELIVERING) | TO(DECIDING)},
+				[MESSAGE_RECORDED] = {take_written_record,
+						      TO(DELIVERING) | TO(DECIDING)},
 				[MESSAGE_RECORD_FAILED] = {take_record_failure,
 							   TO(DELIVERING) | TO(OWING) | TO(ASLEEP)},
 			},
@@ -217,12 +222,12 @@ static const struct step life[MESSAGE_STATES][MESSAGE_EVENTS] =
 			},
 		[MESSAGE_ENDING] =
 			{
-				[MESSAGE_TODO_REMOVED] = {end,
+				[MESSAGE_TODO_REMOVED] = {end_life_of_message,
 							  TO(REMOVING) | TO(OWING) | TO(ASLEEP)},
 			},
 		[MESSAGE_REMOVING] =
 			{
-				[MESSAGE_REMOVED] = {vanish, TO(GONE)},
+				[MESSAGE_REMOVED] = {let_message_vanish, TO(GONE)},
 			},
 };
 
@@ -232,7 +237,7 @@ static const unsigned decisions = TO(MAPPING) | TO(DELIVERING) | TO(OWING) | TO(
 
 /* --- events --- */
 
-static void forget(struct manager *manager, struct message *message)
+static void forget_message(struct manager *manager, struct message *message)
 {
 	bool is_retry = message->is_retry;
 	bool is_crowded_out = message->is_crowded_out;
@@ -249,8 +254,8 @@ static void forget(struct manager *manager, struct message *message)
 }
 
 /* The one place where a state changes. */
-static void enter(struct manager *manager, struct message *message, enum message_state state,
-		  unsigned allowed)
+static void enter_message_state(struct manager *manager, struct message *message,
+				enum message_state state, unsigned allowed)
 {
 	if (!(allowed & (1U << state)))
 		panic("message %llu cannot go from state %d to %d",
@@ -262,30 +267,30 @@ static void enter(struct manager *manager, struct message *message, enum message
 		recorder_cancel(manager->recorder, &message->recording);
 }
 
-static void happen(struct manager *manager, struct message *message, enum message_event event,
-		   const void *detail)
+static void handle_message_event(struct manager *manager, struct message *message,
+				 enum message_event event, const void *detail)
 {
 	const struct step *step = &life[message->state][event];
 
 	if (step->act == NULL)
 		panic("event %d happens to message %llu in state %d", (int)event,
 		      (unsigned long long)message->id.number, (int)message->state);
-	enter(manager, message, step->act(manager, message, detail), step->next);
+	enter_message_state(manager, message, step->act(manager, message, detail), step->next);
 	if (message->state == MESSAGE_DECIDING)
-		enter(manager, message, decide(manager, message), decisions);
+		enter_message_state(manager, message, decide(manager, message), decisions);
 	if (message->state == MESSAGE_ASLEEP || message->state == MESSAGE_GONE)
-		forget(manager, message);
+		forget_message(manager, message);
 }
 
 void life_event(struct manager *manager, struct message *message, enum message_event event)
 {
-	happen(manager, message, event, NULL);
+	handle_message_event(manager, message, event, NULL);
 }
 
 void life_failed(struct manager *manager, struct message *message, enum message_event event,
 		 int error)
 {
-	happen(manager, message, event, &error);
+	handle_message_event(manager, message, event, &error);
 }
 
 void life_not_mapped(struct manager *manager, struct message *message, bool is_away,
@@ -293,7 +298,7 @@ void life_not_mapped(struct manager *manager, struct message *message, bool is_a
 {
 	const struct absence absence = {is_away, text};
 
-	happen(manager, message, MESSAGE_NOT_MAPPED, &absence);
+	handle_message_event(manager, message, MESSAGE_NOT_MAPPED, &absence);
 }
 
 void life_todo_removed(struct manager *manager, struct message *message)
@@ -314,7 +319,7 @@ static bool is_given_up(const struct message *message)
 	       outcome_is_missed(&message->control->envelope->deadline, os_clock_wall_us());
 }
 
-static enum message_event event_of(const struct message *message, int error)
+static enum message_event event_of_reading(const struct message *message, int error)
 {
 	if (error == -ENOENT)
 		return MESSAGE_VANISHED;
@@ -327,10 +332,10 @@ static enum message_event event_of(const struct message *message, int error)
 	return message_facts_are_s4(message->facts) ? MESSAGE_HALF_MAPPED : MESSAGE_MAPPED;
 }
 
-static void begin(struct manager *manager, struct message *message, struct str text)
+static void begin_life_of_message(struct manager *manager, struct message *message, struct str text)
 {
 	int error = message_read(manager, message, text);
-	enum message_event event = event_of(message, error);
+	enum message_event event = event_of_reading(message, error);
 
 	if (event == MESSAGE_MAPPED && !message->control->is_mapped)
 		message_map_nowhere(manager, message);
@@ -350,7 +355,7 @@ void life_wake(struct manager *manager, struct sleeper *sleeper, bool is_retry,
 	message->is_retry = is_retry;
 	if (probe != NULL)
 		trigger_probe(manager->triggers, probe, message);
-	begin(manager, message, STR(""));
+	begin_life_of_message(manager, message, STR(""));
 }
 
 void life_begin(struct manager *manager, const struct queue_link_notice *notice)
@@ -361,12 +366,12 @@ void life_begin(struct manager *manager, const struct queue_link_notice *notice)
 
 	message_keep_content(manager, message, notice->content);
 	message->is_sound = true; /* "queue" has just computed their checksum */
-	begin(manager, message, notice->text);
+	begin_life_of_message(manager, message, notice->text);
 }
 
 void life_forget(struct manager *manager, struct message *message)
 {
 	message->jobs = 0;
 	message->job_list = NULL;
-	forget(manager, message);
+	forget_message(manager, message);
 }

@@ -19,7 +19,7 @@ static struct scan_times scan_times(const struct config *config)
 	return (struct scan_times){config->rescan_us, config->queuelifetime_us};
 }
 
-static void sweep(void *context)
+static void sweep_transports(void *context)
 {
 	struct manager *manager = context;
 
@@ -77,7 +77,7 @@ struct manager *manager_new(struct os_loop *loop, struct queue_store *store,
 	manager->stop_task = (struct os_task){.call = stop_finish, .context = manager};
 	manager->scan_task = (struct os_task){.call = scan_soon, .context = manager};
 	manager->dispatch_timer = os_timer_new(loop, dispatch, manager);
-	manager->sweep_timer = os_timer_new(loop, sweep, manager);
+	manager->sweep_timer = os_timer_new(loop, sweep_transports, manager);
 	make_waiting(manager);
 	make_links(manager);
 	if (triggers_read(manager->triggers) < 0)

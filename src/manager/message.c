@@ -69,7 +69,8 @@ bool message_is_damage(int error)
 	return error == -EBADMSG || error == -ENODATA || error == -EFBIG || error == -EINVAL;
 }
 
-static int load(struct manager *manager, struct message *message, struct str text)
+static int load_control_of_message(struct manager *manager, struct message *message,
+				   struct str text)
 {
 	enum mail_stage stage = (enum mail_stage)message->facts.stage;
 	unsigned line = 0;
@@ -109,8 +110,8 @@ static void log_found(const struct mail_envelope *envelope)
 		  log_number(size, (int64_t)envelope->size));
 }
 
-static void take_deliveries(struct manager *manager, struct message *message,
-			    struct queue_delivery *deliveries, size_t count)
+static void take_mapped_deliveries(struct manager *manager, struct message *message,
+				   struct queue_delivery *deliveries, size_t count)
 {
 	free(message->news);
 	message->control->deliveries = deliveries;
@@ -140,7 +141,7 @@ static void take_remapping(struct manager *manager, struct message *message,
 	message->is_requeued = had_route(message->control);
 	message->former = message->control->deliveries;
 	message->former_count = message->control->delivery_count;
-	take_deliveries(manager, message, remap.deliveries, remap.count);
+	take_mapped_deliveries(manager, message, remap.deliveries, remap.count);
 	for (size_t i = 0; i < remap.count; i++)
 		if (remap.is_new[i] && remap.deliveries[i].outcome != QUEUE_PENDING)
 			message->news[i] |= RECORDER_OUTCOME;
@@ -154,7 +155,7 @@ void message_take_mapping(struct manager *manager, struct message *message,
 		take_remapping(manager, message, deliveries, count);
 		return;
 	}
-	take_deliveries(manager, message, deliveries, count);
+	take_mapped_deliveries(manager, message, deliveries, count);
 	for (size_t i = 0; i < count; i++)
 		if (deliveries[i].outcome != QUEUE_PENDING)
 			message->news[i] |= RECORDER_OUTCOME;
@@ -190,7 +191,7 @@ int message_accept_data(struct manager *manager, struct message *message)
 
 int message_read(struct manager *manager, struct message *message, struct str text)
 {
-	int error = load(manager, message, text);
+	int error = load_control_of_message(manager, message, text);
 
 	if (error < 0)
 		return error;
@@ -201,8 +202,8 @@ int message_read(struct manager *manager, struct message *message, struct str te
 	if (message->control->envelope->trigger.length > 0) /* set by whoever queued it */
 		triggers_look(manager->triggers, message->control->envelope->trigger);
 	if (message->control->is_mapped)
-		take_deliveries(manager, message, message->control->deliveries,
-				message->control->delivery_count);
+		take_mapped_deliveries(manager, message, message->control->deliveries,
+				       message->control->delivery_count);
 	else
 		message_weigh(manager, message,
 			      share_of_message(message->control->envelope->recipient_count), true);
@@ -220,7 +221,7 @@ void message_map_nowhere(struct manager *manager, struct message *message)
 							.recipient = envelope->recipients[i].number,
 							.route = QUEUE_ROUTE_NONE,
 							.address = envelope->recipients[i].address};
-	take_deliveries(manager, message, deliveries, envelope->recipient_count);
+	take_mapped_deliveries(manager, message, deliveries, envelope->recipient_count);
 }
 
 void message_map_later(struct manager *manager, struct message *message, struct str text)

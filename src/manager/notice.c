@@ -61,7 +61,7 @@ bool notice_is_relay_wanted(const struct queue_control *control,
 }
 
 /* Whether its passing is still to be reported. */
-static bool may_pass(const struct queue_control *control)
+static bool may_report_passed_deadline(const struct queue_control *control)
 {
 	return control->envelope->deadline.mode == MAIL_DEADLINE_NOTIFY &&
 	       !queue_control_is_deadline_told(control);
@@ -73,8 +73,8 @@ bool notice_is_delay_wanted(const struct queue_control *control,
 			    const struct queue_delivery *delivery, const struct config *config,
 			    int64_t now_us)
 {
-	bool has_passed =
-		may_pass(control) && mail_deadline_has_passed(&control->envelope->deadline, now_us);
+	bool has_passed = may_report_passed_deadline(control) &&
+			  mail_deadline_has_passed(&control->envelope->deadline, now_us);
 
 	return is_waiting(delivery) &&
 	       bounce_is_delay_wanted(recipient_of(control, delivery)->notify,
@@ -116,7 +116,8 @@ int64_t notice_delay_due_us(const struct queue_control *control, const struct co
 	if (delay_us < config->queuelifetime_us && !is_told(control) &&
 	    is_any_wanted(control, config->delaynotice_us > 0))
 		due_us = mail_envelope_start_us(control->envelope) + delay_us;
-	if (deadline->at_us < due_us && may_pass(control) && is_any_wanted(control, true))
+	if (deadline->at_us < due_us && may_report_passed_deadline(control) &&
+	    is_any_wanted(control, true))
 		due_us = deadline->at_us;
 	return due_us;
 }
@@ -155,7 +156,7 @@ static struct collection begin_collection(const struct queue_control *control,
 
 /* Texts from our own directory and services about their faults belong in the log. What a next
  * hop has said is for the sender. */
-static struct str text_of(const struct queue_delivery *delivery)
+static struct str public_text_of_delivery(const struct queue_delivery *delivery)
 {
 	bool is_ours =
 		delivery->route == QUEUE_ROUTE_NONE ||
@@ -186,8 +187,8 @@ static struct str hide_mapped(struct arena *arena, struct str text, struct str m
 	return arena_copy_str(arena, buffer_view(&out));
 }
 
-static struct bounce_outcome outcome_of(const struct queue_control *control,
-					const struct queue_delivery *delivery)
+static struct bounce_outcome bounce_outcome_of_delivery(const struct queue_control *control,
+							const struct queue_delivery *delivery)
 {
 	static const enum bounce_action actions[] = {
 		[QUEUE_PENDING] = BOUNCE_DELAYED,
@@ -200,7 +201,7 @@ static struct bounce_outcome outcome_of(const struct queue_control *control,
 		.address = delivery->address,
 		.original = recipient_of(control, delivery)->original,
 		.status = delivery->status,
-		.text = text_of(delivery),
+		.text = public_text_of_delivery(delivery),
 		.changed_us = delivery->changed_us,
 	};
 
@@ -214,7 +215,7 @@ static struct bounce_outcome outcome_of(const struct queue_control *control,
 static void collect_outcome(struct collection *collection, const struct queue_delivery *delivery)
 {
 	const struct mail_recipient *recipient = recipient_of(collection->control, delivery);
-	struct bounce_outcome outcome = outcome_of(collection->control, delivery);
+	struct bounce_outcome outcome = bounce_outcome_of_delivery(collection->control, delivery);
 	unsigned char *reported = &collection->reported[recipient->number];
 	unsigned char bit = (unsigned char)(1u << outcome.action);
 

@@ -4,14 +4,14 @@
 
 /* --- orders --- */
 
-static bool take_nothing(struct str argument, struct order *order)
+static bool take_no_argument(struct str argument, struct order *order)
 {
 	(void)argument;
 	(void)order;
 	return true;
 }
 
-static bool take_name(struct str argument, struct order *order)
+static bool take_name_argument(struct str argument, struct order *order)
 {
 	order->name = argument;
 	return true;
@@ -24,7 +24,7 @@ static bool take_name_and_reason(struct str argument, struct order *order)
 	return true;
 }
 
-static bool take_id(struct str argument, struct order *order)
+static bool take_id_argument(struct str argument, struct order *order)
 {
 	return mail_id_parse(argument, &order->id) || str_to_u64(argument, &order->id.number);
 }
@@ -35,20 +35,27 @@ static bool take_id_and_name(struct str argument, struct order *order)
 
 	if (str_split(&argument, ' ', &id))
 		order->name = argument;
-	return take_id(id, order);
+	return take_id_argument(id, order);
 }
 
 static const struct {
 	const char *word;
 	bool (*take)(struct str argument, struct order *order); /* false: the ID is missing */
 } kinds[ORDER_KINDS] = {
-	[ORDER_QUEUED] = {"queued", take_nothing},     [ORDER_TRIGGER] = {"trigger", take_name},
-	[ORDER_WAIT] = {"wait", take_name_and_reason}, [ORDER_RETRY] = {"retry", take_id},
-	[ORDER_HOLD] = {"hold", take_id_and_name},     [ORDER_RELEASE] = {"release", take_id},
-	[ORDER_BOUNCE] = {"bounce", take_id},          [ORDER_REMOVE] = {"remove", take_id},
-	[ORDER_REQUEUE] = {"requeue", take_id},        [ORDER_WHY] = {"why", take_id},
-	[ORDER_PAUSED] = {"paused", take_name},        [ORDER_SAID] = {"said", take_name},
-	[ORDER_ACCEPT] = {"accept", take_id},          [ORDER_CROWDED] = {"crowded", take_nothing},
+	[ORDER_QUEUED] = {"queued", take_no_argument},
+	[ORDER_TRIGGER] = {"trigger", take_name_argument},
+	[ORDER_WAIT] = {"wait", take_name_and_reason},
+	[ORDER_RETRY] = {"retry", take_id_argument},
+	[ORDER_HOLD] = {"hold", take_id_and_name},
+	[ORDER_RELEASE] = {"release", take_id_argument},
+	[ORDER_BOUNCE] = {"bounce", take_id_argument},
+	[ORDER_REMOVE] = {"remove", take_id_argument},
+	[ORDER_REQUEUE] = {"requeue", take_id_argument},
+	[ORDER_WHY] = {"why", take_id_argument},
+	[ORDER_PAUSED] = {"paused", take_name_argument},
+	[ORDER_SAID] = {"said", take_name_argument},
+	[ORDER_ACCEPT] = {"accept", take_id_argument},
+	[ORDER_CROWDED] = {"crowded", take_no_argument},
 };
 
 bool order_kind_find(struct str text, enum order_kind *kind_out)

@@ -66,8 +66,8 @@ void outcome_log(const struct mail_envelope *envelope, const struct queue_delive
 }
 
 /* It has failed with VERDICT. */
-static void end(struct arena *arena, struct queue_delivery *delivery,
-		const struct mail_verdict *verdict, int64_t now_us)
+static void fail_delivery(struct arena *arena, struct queue_delivery *delivery,
+			  const struct mail_verdict *verdict, int64_t now_us)
 {
 	delivery->outcome = QUEUE_FAIL;
 	delivery->changed_us = now_us;
@@ -82,7 +82,7 @@ void outcome_expire(struct arena *arena, struct queue_delivery *delivery, int64_
 	mail_verdict_set(&verdict, MAIL_STATUS_EXPIRED,
 			 MAIL_NOT_DELIVERED "in time" MAIL_LAST_ATTEMPT STR_FORMAT,
 			 STR_ARGUMENTS(delivery->text));
-	end(arena, delivery, &verdict, now_us);
+	fail_delivery(arena, delivery, &verdict, now_us);
 }
 
 bool outcome_is_missed(const struct mail_deadline *deadline, int64_t now_us)
@@ -101,10 +101,10 @@ void outcome_miss(struct arena *arena, struct queue_delivery *delivery,
 	mail_verdict_set(&verdict, MAIL_STATUS_EXPIRED,
 			 MAIL_NOT_DELIVERED "by %s, as its sender has asked%s" STR_FORMAT, at,
 			 before, STR_ARGUMENTS(delivery->text));
-	end(arena, delivery, &verdict, now_us);
+	fail_delivery(arena, delivery, &verdict, now_us);
 }
 
-static bool is_too_old(const struct outcome_terms *terms)
+static bool is_past_lifetime(const struct outcome_terms *terms)
 {
 	return terms->now_us - terms->start_us >= terms->lifetime_us;
 }
@@ -114,14 +114,14 @@ static void end_if_late(struct arena *arena, struct queue_delivery *delivery,
 {
 	if (outcome_is_missed(&terms->deadline, terms->now_us))
 		outcome_miss(arena, delivery, &terms->deadline, terms->now_us);
-	else if (is_too_old(terms))
+	else if (is_past_lifetime(terms))
 		outcome_expire(arena, delivery, terms->now_us);
 }
 
 /* What had no place in a class of hosts was not tried: should its trigger be lost, it does not wait
  * for the next attempt. */
-static void try_again(struct arena *arena, struct queue_delivery *delivery,
-		      const struct outcome_terms *terms)
+static void schedule_next_attempt(struct arena *arena, struct queue_delivery *delivery,
+				  const struct outcome_terms *terms)
 {
 	bool is_held = queue_trigger_kind(delivery->trigger) == QUEUE_TRIGGER_CLASS;
 
@@ -148,13 +148,13 @@ void outcome_report(struct arena *arena, struct queue_delivery *delivery,
 		delivery->outcome = QUEUE_FAIL;
 		break;
 	default:
-		try_again(arena, delivery, terms);
+		schedule_next_attempt(arena, delivery, terms);
 	}
 }
 
 /* --- the postmaster --- */
 
-static bool is_postmaster(struct str address)
+static bool is_postmaster_recipient(struct str address)
 {
 	struct mail_localpart local;
 
@@ -163,7 +163,7 @@ static bool is_postmaster(struct str address)
 }
 
 /* RFC 3463 section 3.2; others of 5.1 are about the sender, or other hosts. */
-static bool is_no_mailbox(struct str status)
+static bool is_no_mailbox_status(struct str status)
 {
 	static const struct str statuses[] = {STR("5.1.0"), STR("5.1.1"), STR("5.1.3"),
 					      STR("5.1.6"), STR("5.1.10")};
@@ -178,8 +178,9 @@ bool outcome_redirect(struct queue_delivery *delivery, const struct mail_recipie
 		      int64_t now_us)
 {
 	if (delivery->outcome != QUEUE_FAIL || delivery->route != QUEUE_ROUTE_LOCAL ||
-	    !is_no_mailbox(delivery->status) ||
-	    !(is_postmaster(delivery->address) || is_postmaster(recipient->address)))
+	    !is_no_mailbox_status(delivery->status) ||
+	    !(is_postmaster_recipient(delivery->address) ||
+	      is_postmaster_recipient(recipient->address)))
 		return false;
 	delivery->outcome = QUEUE_WAIT;
 	delivery->attempts++;
@@ -213,7 +214,7 @@ void outcome_damage(struct queue_delivery *delivery, const struct outcome_terms 
 	static const char *const text = "the disk of this host has damaged the message; it is held";
 
 	outcome_defer(delivery, terms->now_us, terms->start_us + terms->lifetime_us, "4.3.0", text);
-	if (outcome_is_missed(&terms->deadline, terms->now_us) || is_too_old(terms)) {
+	if (outcome_is_missed(&terms->deadline, terms->now_us) || is_past_lifetime(terms)) {
 		delivery->outcome = QUEUE_FAIL;
 		delivery->until_us = 0;
 		delivery->status = STR("5.3.0");

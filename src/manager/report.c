@@ -5,7 +5,7 @@
 #include "manager/outcome.h"
 #include <string.h>
 
-static struct job_delivery *find_delivery(struct job *job, uint32_t number)
+static struct job_delivery *find_delivery_of_job(struct job *job, uint32_t number)
 {
 	for (uint32_t i = 0; i < job->delivery_count; i++)
 		if (job->message->control->deliveries[job->deliveries[i].index].number == number)
@@ -20,7 +20,7 @@ static bool is_of_service(struct str trigger)
 
 /* Jobs that wait for the same host or service are dropped; their messages sleep until the trigger
  * is released. What a program or a list waits for is not what others of its service would. */
-static void block(struct manager *manager, struct job *job, struct trigger *trigger)
+static void block_destination(struct manager *manager, struct job *job, struct trigger *trigger)
 {
 	struct job *beside;
 
@@ -41,8 +41,9 @@ static void release_answered(struct manager *manager, struct trigger *trigger)
 
 /* A report that names a trigger means that the server was not reached. Any other report proves
  * that the event which this delivery or its destination waited for has happened. */
-static void learn(struct manager *manager, struct job *job, const struct queue_delivery *delivery,
-		  const struct ipc_job_report *report)
+static void learn_from_report(struct manager *manager, struct job *job,
+			      const struct queue_delivery *delivery,
+			      const struct ipc_job_report *report)
 {
 	if (delivery->trigger.length > 0 && !str_equal(delivery->trigger, report->trigger))
 		release_answered(manager, triggers_find(manager->triggers, delivery->trigger));
@@ -58,7 +59,7 @@ static void learn(struct manager *manager, struct job *job, const struct queue_d
 			resolver_await(manager->resolver);
 		if (trigger != NULL) {
 			deliver_note_wait(delivery, trigger);
-			block(manager, job, trigger);
+			block_destination(manager, job, trigger);
 		}
 	} else {
 		release_answered(manager, (struct trigger *)(uintptr_t)job_obstacle(job));
@@ -66,7 +67,8 @@ static void learn(struct manager *manager, struct job *job, const struct queue_d
 }
 
 /* Whether TRIGGER begins with PREFIX, the name of TRANSPORT, and a dot. */
-static bool is_beneath(const struct transport *transport, struct str trigger, struct str prefix)
+static bool is_trigger_of_transport(const struct transport *transport, struct str trigger,
+				    struct str prefix)
 {
 	struct str name = str_from(transport_name(transport));
 
@@ -103,7 +105,7 @@ static bool has_server(enum config_service_kind kind)
 
 /* A helper may only name triggers of what it works for: no report can block mail of another
  * service, or for another server. */
-static bool may_name(struct manager *manager, const struct job *job, struct str trigger)
+static bool may_name_trigger(struct manager *manager, const struct job *job, struct str trigger)
 {
 	const struct transport *transport = job_transport(job);
 	const struct config_service *service =
@@ -119,7 +121,7 @@ static bool may_name(struct manager *manager, const struct job *job, struct str 
 	if (strcmp(transport_name(transport), CONFIG_LIST_SERVICE) == 0)
 		return queue_trigger_kind(trigger) == QUEUE_TRIGGER_DIRECTORY;
 	if (is_of_kind(service, CONFIG_SERVICE_PIPE))
-		return is_beneath(transport, trigger, STR("pipe."));
+		return is_trigger_of_transport(transport, trigger, STR("pipe."));
 	return service != NULL && has_server(service->kind) && is_of_server(job, trigger);
 }
 
@@ -128,15 +130,16 @@ bool report_take(void *context, void *subject, const struct ipc_job_report *repo
 	struct manager *manager = context;
 	struct job *job = subject;
 	struct message *message = job->message;
-	struct job_delivery *reported = find_delivery(job, report->number);
+	struct job_delivery *reported = find_delivery_of_job(job, report->number);
 	const struct outcome_terms terms = dispatch_terms(manager, job);
 	struct queue_delivery *delivery;
 
-	if (reported == NULL || reported->is_reported || !may_name(manager, job, report->trigger))
+	if (reported == NULL || reported->is_reported ||
+	    !may_name_trigger(manager, job, report->trigger))
 		return false;
 	reported->is_reported = true;
 	delivery = &message->control->deliveries[reported->index];
-	learn(manager, job, delivery, report);
+	learn_from_report(manager, job, delivery, report);
 	outcome_report(message->control->envelope->arena, delivery, report, &terms);
 	delivery->is_quiet = report->flags & IPC_JOB_PASSED_ON &&
 			     notice_is_success_wanted(message->control, delivery);

@@ -43,7 +43,8 @@ void said_free(struct said *said)
 	free(said);
 }
 
-static bool is_same(const struct ipc_job_said *one, const struct ipc_job_said *other)
+static bool is_same_limit_of_server(const struct ipc_job_said *one,
+				    const struct ipc_job_said *other)
 {
 	return one->what == other->what && one->port == other->port &&
 	       str_equal(one->host, other->host);
@@ -55,7 +56,7 @@ void said_note(struct said *said, const struct ipc_job_said *what, int64_t now_u
 	struct said_entry entry = {*what, now_us, arena};
 
 	for (size_t i = 0; i < said->count; i++)
-		if (is_same(&said->entries[i].what, what)) {
+		if (is_same_limit_of_server(&said->entries[i].what, what)) {
 			remove_entry(said, i);
 			break;
 		}

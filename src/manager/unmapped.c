@@ -12,7 +12,7 @@ static const int64_t ASK_AGAIN_MAX_US = MINUTE_US;
 
 /* A retry is read although others may have all the room there is for messages that are mapped, for
  * it may be its time to be returned: it waits for room, and no longer than it may. */
-static bool has_room(const struct manager *manager, const struct message *message)
+static bool has_room_for_mapping(const struct manager *manager, const struct message *message)
 {
 	struct share others = manager->share;
 
@@ -32,7 +32,7 @@ static enum message_state wait_for_room(struct manager *manager, struct message 
 
 enum message_state unmapped_ask(struct manager *manager, struct message *message)
 {
-	if (!has_room(manager, message))
+	if (!has_room_for_mapping(manager, message))
 		return wait_for_room(manager, message);
 	resolver_ask(manager->resolver, message, message->id.number, message->control->envelope);
 	return MESSAGE_MAPPING;

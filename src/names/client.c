@@ -64,7 +64,7 @@ static void take_off_list(struct names_entry *entry)
 	}
 }
 
-static void drop(struct names_entry *entry)
+static void drop_names_entry(struct names_entry *entry)
 {
 	take_off_list(entry);
 	HASH_DEL(entry->names->entries, entry);
@@ -72,19 +72,19 @@ static void drop(struct names_entry *entry)
 	free(entry);
 }
 
-static void keep(struct names_entry *entry)
+static void keep_names_entry(struct names_entry *entry)
 {
 	struct names *names = entry->names;
 
 	if (names->kept_count >= NAMES_KEPT_MAX)
-		drop(names->kept);
+		drop_names_entry(names->kept);
 	entry->is_asked = false;
 	DL_APPEND2(names->kept, entry, previous, next);
 	names->kept_count++;
 }
 
 /* Those after the first were asked later. */
-static void set_timer(struct names *names)
+static void set_names_timer(struct names *names)
 {
 	struct names_entry *entry;
 
@@ -100,7 +100,7 @@ static void set_timer(struct names *names)
 }
 
 /* An answer may cause new questions, so the list is searched from the start after each. */
-static struct names_entry *find_late(struct names *names, int64_t now_us)
+static struct names_entry *find_late_names_entry(struct names *names, int64_t now_us)
 {
 	struct names_entry *entry;
 
@@ -110,22 +110,22 @@ static struct names_entry *find_late(struct names *names, int64_t now_us)
 	return NULL;
 }
 
-static void on_timer(void *context)
+static void on_names_timer(void *context)
 {
 	struct names *names = context;
 	int64_t now_us = os_clock_boot_us();
 	struct names_entry *entry;
 
-	while ((entry = find_late(names, now_us)) != NULL) {
+	while ((entry = find_late_names_entry(names, now_us)) != NULL) {
 		entry->is_late = true;
 		names->is_slow = true;
 		answer_requests(entry, "", true);
 	}
-	set_timer(names);
+	set_names_timer(names);
 }
 
-static bool is_answer(struct unpack *unpack, struct str *address_out, bool *is_temporary_out,
-		      int64_t *ttl_us_out, struct str *name_out)
+static bool unpack_names_answer(struct unpack *unpack, struct str *address_out,
+				bool *is_temporary_out, int64_t *ttl_us_out, struct str *name_out)
 {
 	*address_out = unpack_str(unpack);
 	*is_temporary_out = unpack_u32(unpack) != 0;
@@ -135,7 +135,8 @@ static bool is_answer(struct unpack *unpack, struct str *address_out, bool *is_t
 	       (name_out->length == 0 || dns_name_is_host(*name_out));
 }
 
-static void take(struct names_entry *entry, bool is_temporary, int64_t ttl_us, struct str name)
+static void take_answered_name(struct names_entry *entry, bool is_temporary, int64_t ttl_us,
+			       struct str name)
 {
 	struct names *names = entry->names;
 
@@ -152,12 +153,12 @@ static void take(struct names_entry *entry, bool is_temporary, int64_t ttl_us, s
 	free(entry->name);
 	entry->name = memory_alloc_zero(name.length + 1, 1);
 	memcpy(entry->name, name.data, name.length);
-	keep(entry);
-	set_timer(names);
+	keep_names_entry(entry);
+	set_names_timer(names);
 	answer_requests(entry, entry->name, is_temporary);
 }
 
-static void on_message(void *context, struct ipc_message *message)
+static void on_names_message(void *context, struct ipc_message *message)
 {
 	struct names *names = context;
 	struct unpack unpack = {message->body, false};
@@ -168,23 +169,23 @@ static void on_message(void *context, struct ipc_message *message)
 	int64_t ttl_us;
 
 	if (message->type != NAMES_ANSWER ||
-	    !is_answer(&unpack, &address, &is_temporary, &ttl_us, &name)) {
+	    !unpack_names_answer(&unpack, &address, &is_temporary, &ttl_us, &name)) {
 		ipc_channel_refuse(ipc_client_channel(names->client), message->type);
 		return;
 	}
 	HASH_FIND(hh, names->entries, address.data, NAMES_ADDRESS_SIZE, entry);
 	if (entry != NULL && entry->is_asked)
-		take(entry, is_temporary, ttl_us, name);
+		take_answered_name(entry, is_temporary, ttl_us, name);
 }
 
-static void on_connected(void *context)
+static void on_names_connected(void *context)
 {
 	(void)context;
 }
 
 /* Pending questions will not be answered: waiting requests are told so, and the next request
  * asks again. */
-static void on_lost(void *context)
+static void on_names_lost(void *context)
 {
 	struct names *names = context;
 	struct names_entry *list = names->asked;
@@ -204,7 +205,7 @@ static void on_lost(void *context)
 	}
 }
 
-static bool send_question(struct names *names, const struct in6_addr *address)
+static bool send_names_question(struct names *names, const struct in6_addr *address)
 {
 	struct ipc_channel *channel = ipc_client_channel(names->client);
 	struct buffer body = {0};
@@ -218,12 +219,12 @@ static bool send_question(struct names *names, const struct in6_addr *address)
 }
 
 /* The entry of ADDRESS whose name is being looked up, or NULL: nobody can be asked. */
-static struct names_entry *begin(struct names *names, const struct in6_addr *address,
-				 struct names_entry *old)
+static struct names_entry *begin_name_lookup(struct names *names, const struct in6_addr *address,
+					     struct names_entry *old)
 {
 	struct names_entry *entry = old;
 
-	if (!send_question(names, address))
+	if (!send_names_question(names, address))
 		return NULL;
 	if (old != NULL) {
 		take_off_list(old);
@@ -238,7 +239,7 @@ static struct names_entry *begin(struct names *names, const struct in6_addr *add
 	DL_APPEND2(names->asked, entry, previous, next);
 	names->asked_count++;
 	if (!os_timer_is_running(names->timer))
-		set_timer(names);
+		set_names_timer(names);
 	return entry;
 }
 
@@ -249,12 +250,12 @@ void names_ask(struct names *names, const struct in6_addr *address, struct names
 	HASH_FIND(hh, names->entries, address, sizeof *address, entry);
 	if (entry != NULL && !entry->is_asked && entry->until_us > os_clock_boot_us()) {
 		take_off_list(entry);
-		keep(entry);
+		keep_names_entry(entry);
 		request->done(request->context, entry->name, entry->is_temporary);
 		return;
 	}
 	if (entry == NULL || !entry->is_asked)
-		entry = begin(names, address, entry);
+		entry = begin_name_lookup(names, address, entry);
 	if (entry == NULL || entry->is_late) {
 		request->done(request->context, "", true);
 		return;
@@ -283,10 +284,11 @@ bool names_are_slow(const struct names *names)
 
 struct names *names_new(struct os_loop *loop, const char *path)
 {
-	static const struct ipc_client_handler handler = {on_connected, on_message, on_lost};
+	static const struct ipc_client_handler handler = {on_names_connected, on_names_message,
+							  on_names_lost};
 	struct names *names = memory_alloc_zero(1, sizeof *names);
 
-	names->timer = os_timer_new(loop, on_timer, names);
+	names->timer = os_timer_new(loop, on_names_timer, names);
 	names->client = ipc_client_new(loop, path, &handler, names);
 	return names;
 }
@@ -303,8 +305,8 @@ void names_free(struct names *names)
 	ipc_client_free(names->client);
 	os_timer_free(names->timer);
 	while (names->asked != NULL)
-		drop(names->asked);
+		drop_names_entry(names->asked);
 	while (names->kept != NULL)
-		drop(names->kept);
+		drop_names_entry(names->kept);
 	free(names);
 }

@@ -47,8 +47,8 @@ static void search_free(struct search *search)
 	free(search);
 }
 
-static void answer(struct client *client, const struct in6_addr *address,
-		   const struct dns_reverse_answer *found)
+static void answer_names_client(struct client *client, const struct in6_addr *address,
+				const struct dns_reverse_answer *found)
 {
 	struct buffer body = {0};
 
@@ -60,11 +60,11 @@ static void answer(struct client *client, const struct in6_addr *address,
 	buffer_clear(&body);
 }
 
-static void on_found(void *context, const struct dns_reverse_answer *found)
+static void on_reverse_name_found(void *context, const struct dns_reverse_answer *found)
 {
 	struct search *search = context;
 
-	answer(search->client, &search->address, found);
+	answer_names_client(search->client, &search->address, found);
 	search_free(search);
 }
 
@@ -80,14 +80,14 @@ static size_t count_searches(const struct names_server *server, uid_t user)
 	return count;
 }
 
-static void ask(struct client *client, const struct in6_addr *address)
+static void ask_for_reverse_name(struct client *client, const struct in6_addr *address)
 {
 	static const struct dns_reverse_answer later = {"", true, 0};
 	struct search *search;
 
 	if (client->search_count >= NAMES_OPEN_MAX ||
 	    count_searches(client->server, client->user) >= SEARCHES_MAX) {
-		answer(client, address, &later);
+		answer_names_client(client, address, &later);
 		return;
 	}
 	search = memory_alloc_zero(1, sizeof *search);
@@ -95,10 +95,11 @@ static void ask(struct client *client, const struct in6_addr *address)
 	search->address = *address;
 	DL_APPEND2(client->searches, search, previous, next);
 	client->search_count++;
-	search->reverse = dns_reverse_new(client->server->resolver, address, on_found, search);
+	search->reverse =
+		dns_reverse_new(client->server->resolver, address, on_reverse_name_found, search);
 }
 
-static void *on_connected(void *context, struct ipc_channel *channel)
+static void *on_names_client_connected(void *context, struct ipc_channel *channel)
 {
 	struct client *client = memory_alloc_zero(1, sizeof *client);
 
@@ -109,8 +110,8 @@ static void *on_connected(void *context, struct ipc_channel *channel)
 	return client;
 }
 
-static bool on_message(void *context, struct ipc_channel *channel,
-		       const struct ipc_message *message)
+static bool on_names_request(void *context, struct ipc_channel *channel,
+			     const struct ipc_message *message)
 {
 	struct client *client = context;
 	struct unpack unpack = {message->body, false};
@@ -122,11 +123,11 @@ static bool on_message(void *context, struct ipc_channel *channel,
 	    text.length != NAMES_ADDRESS_SIZE)
 		return false;
 	memcpy(address.s6_addr, text.data, sizeof address.s6_addr);
-	ask(client, &address);
+	ask_for_reverse_name(client, &address);
 	return true;
 }
 
-static void on_lost(void *context)
+static void on_names_client_lost(void *context)
 {
 	struct client *client = context;
 
@@ -139,8 +140,9 @@ static void on_lost(void *context)
 struct names_server *names_server_new(struct os_loop *loop, int listening,
 				      struct dns_resolver *resolver, uid_t user)
 {
-	static const struct ipc_server_kind kind = {CLIENTS_MAX, BACKLOG_MAX, on_connected,
-						    on_message, on_lost};
+	static const struct ipc_server_kind kind = {CLIENTS_MAX, BACKLOG_MAX,
+						    on_names_client_connected, on_names_request,
+						    on_names_client_lost};
 	struct names_server *server = memory_alloc_zero(1, sizeof *server);
 
 	server->resolver = resolver;

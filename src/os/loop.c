@@ -44,7 +44,7 @@ struct os_wakeup {
 
 /* Silences libevent's messages on standard error: callers get errors. Except the one before it
  * calls exit(). */
-static void hear(int severity, const char *text)
+static void ignore_libevent_message(int severity, const char *text)
 {
 	if (severity == EVENT_LOG_ERR)
 		panic("%s", text);
@@ -73,7 +73,7 @@ struct os_loop *os_loop_new(void)
 	event_config_free(config);
 	if (loop->base == NULL)
 		cannot_begin("no event loop", -errno);
-	event_set_log_callback(hear);
+	event_set_log_callback(ignore_libevent_message);
 	evtimer_assign(&loop->refused_timer, loop->base, arm_refused, loop);
 	evtimer_assign(&loop->idle_timer, loop->base, begin_turn, NULL);
 	return loop;
@@ -170,7 +170,7 @@ static void forget_refused(struct os_watch *watch)
 }
 
 /* The process does not end because of this, as it would take its work down. */
-static void refuse(struct os_watch *watch, int error)
+static void defer_refused_watch(struct os_watch *watch, int error)
 {
 	static const struct timeval soon = {.tv_usec = 100000};
 	struct os_loop *loop = watch->loop;
@@ -207,7 +207,7 @@ static void watch_arm(struct os_watch *watch, int descriptor)
 	    0)
 		panic("invalid descriptor %d", descriptor);
 	if (event_add(&watch->event, NULL) != 0)
-		refuse(watch, errno);
+		defer_refused_watch(watch, errno);
 }
 
 static void arm_refused(evutil_socket_t descriptor, short what, void *context)

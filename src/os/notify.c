@@ -41,7 +41,7 @@ static void add_passed_descriptor(struct msghdr *message, int passed)
 }
 
 /* PASSED: a descriptor that goes with it, or -1. */
-static int send_text(const char *text, int passed)
+static int send_service_notification(const char *text, int passed)
 {
 	char parts[CMSG_SPACE(sizeof passed)] __attribute__((aligned(sizeof(size_t)))) = {0};
 	struct iovec bytes = {.iov_base = (char *)text, .iov_len = strlen(text)};
@@ -68,7 +68,7 @@ static int send_text(const char *text, int passed)
 
 int os_notify(const char *text)
 {
-	int result = send_text(text, -1);
+	int result = send_service_notification(text, -1);
 
 	return result < 0 ? result : 0;
 }
@@ -82,7 +82,7 @@ int os_notify_barrier(int wait_ms)
 
 	if (pipe2(ends, O_CLOEXEC) != 0)
 		return -errno;
-	result = send_text("BARRIER=1", ends[1]);
+	result = send_service_notification("BARRIER=1", ends[1]);
 	close(ends[1]);
 	end.fd = ends[0];
 	if (result > 0) {
@@ -100,6 +100,6 @@ int os_notify_store(const char *name, int descriptor)
 
 	if (snprintf(text, sizeof text, "FDSTORE=1\nFDPOLL=0\nFDNAME=%s", name) >= (int)sizeof text)
 		return -ENAMETOOLONG;
-	result = send_text(text, descriptor);
+	result = send_service_notification(text, descriptor);
 	return result < 0 ? result : 0;
 }

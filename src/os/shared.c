@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int set_up(int memory, size_t size, size_t allocated)
+static int set_up_shared_memory(int memory, size_t size, size_t allocated)
 {
 	if (ftruncate(memory, (off_t)size) < 0)
 		return -errno;
@@ -27,7 +27,7 @@ int os_shared_new(const char *name, size_t size, size_t allocated)
 
 	if (memory < 0)
 		return -errno;
-	error = set_up(memory, size, allocated);
+	error = set_up_shared_memory(memory, size, allocated);
 	if (error == 0)
 		return memory;
 	close(memory);

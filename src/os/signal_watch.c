@@ -20,7 +20,7 @@ static struct os_signal_watch *listeners[NSIG];
 
 /* A child that has not executed its program yet shares the wakeup's descriptor, but its signals are
  * not for us. */
-static void handle(int number)
+static void handle_watched_signal(int number)
 {
 	const struct os_signal_watch *watch = listeners[number];
 	int error = errno;
@@ -34,7 +34,7 @@ struct os_signal_watch *os_signal_watch_new(struct os_loop *loop, int number,
 					    void (*call)(void *context), void *context)
 {
 	struct os_signal_watch *watch = memory_alloc_zero(1, sizeof *watch);
-	struct sigaction action = {.sa_handler = handle, .sa_flags = SA_RESTART};
+	struct sigaction action = {.sa_handler = handle_watched_signal, .sa_flags = SA_RESTART};
 
 	watch->wakeup = os_wakeup_new(loop, call, context);
 	watch->process = getpid();

@@ -33,7 +33,7 @@ static int64_t clock_us(clockid_t clock)
 }
 
 /* Processor time does not pass faster than real time while one thread works. */
-static void wait_for(struct os_watchdog *watchdog, int64_t left_us)
+static void wait_for_watchdog_limit(struct os_watchdog *watchdog, int64_t left_us)
 {
 	int64_t until_us = clock_us(CLOCK_MONOTONIC) + left_us;
 	struct timespec until = {until_us / SECOND_US, until_us % SECOND_US * 1000};
@@ -43,7 +43,7 @@ static void wait_for(struct os_watchdog *watchdog, int64_t left_us)
 
 /* While one thing follows the other the thread looks no more often than the limit passes: whatever
  * began since then has not used it up. */
-static void look(struct os_watchdog *watchdog)
+static void look_at_processor_time(struct os_watchdog *watchdog)
 {
 	int64_t left_us = watchdog->limit_us;
 
@@ -60,16 +60,17 @@ static void look(struct os_watchdog *watchdog)
 	if (watchdog->is_resting)
 		(void)pthread_cond_wait(&watchdog->changed, &watchdog->mutex);
 	else
-		wait_for(watchdog, left_us < watchdog->limit_us ? left_us : watchdog->limit_us);
+		wait_for_watchdog_limit(
+			watchdog, left_us < watchdog->limit_us ? left_us : watchdog->limit_us);
 }
 
-static void *thread_main(void *argument)
+static void *watchdog_thread_main(void *argument)
 {
 	struct os_watchdog *watchdog = argument;
 
 	pthread_mutex_lock(&watchdog->mutex);
 	while (!watchdog->is_ending)
-		look(watchdog);
+		look_at_processor_time(watchdog);
 	pthread_mutex_unlock(&watchdog->mutex);
 	return NULL;
 }
@@ -89,7 +90,7 @@ int os_watchdog_new(int64_t limit_us, void (*expired)(void *context), void *cont
 	pthread_cond_init(&watchdog->changed, NULL);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&watchdog->thread, NULL, thread_main, watchdog);
+	error = pthread_create(&watchdog->thread, NULL, watchdog_thread_main, watchdog);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (error != 0) {
 		free(watchdog);

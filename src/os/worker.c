@@ -46,7 +46,7 @@ static void work_once(struct os_worker *worker)
 	worker->work(worker->context);
 }
 
-static void *thread_main(void *argument)
+static void *worker_thread_main(void *argument)
 {
 	struct os_worker *worker = argument;
 
@@ -78,12 +78,12 @@ static int start_thread(struct os_worker *worker)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&worker->thread, NULL, thread_main, worker);
+	error = pthread_create(&worker->thread, NULL, worker_thread_main, worker);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return -error;
 }
 
-static void destroy(struct os_worker *worker)
+static void destroy_worker(struct os_worker *worker)
 {
 	pthread_cond_destroy(&worker->changed);
 	pthread_mutex_destroy(&worker->mutex);
@@ -105,7 +105,7 @@ int os_worker_new(void (*work)(void *context), void *context, struct os_wakeup *
 	if (error == 0)
 		*worker_out = worker;
 	else
-		destroy(worker);
+		destroy_worker(worker);
 	return error;
 }
 
@@ -158,5 +158,5 @@ void os_worker_free(struct os_worker *worker)
 	pthread_cond_signal(&worker->changed);
 	pthread_mutex_unlock(&worker->mutex);
 	pthread_join(worker->thread, NULL);
-	destroy(worker);
+	destroy_worker(worker);
 }

@@ -7,7 +7,7 @@
 static struct store_ldap_binder *ldap;
 
 /* In a thread, which may not log: why no server answers is what "directory" logs, too. */
-static enum sasl_finding check(void *context, struct str user, struct str password)
+static enum sasl_finding check_ldap_password(void *context, struct str user, struct str password)
 {
 	struct buffer why CLEANUP(buffer_clear) = {0};
 
@@ -24,7 +24,7 @@ static enum sasl_finding check(void *context, struct str user, struct str passwo
 
 static int open_binder(const struct config *config, const struct auth_binder **binder_out)
 {
-	static const struct auth_binder binder = {check, NULL};
+	static const struct auth_binder binder = {check_ldap_password, NULL};
 	const struct config_directory *directory = &config->directory;
 	const struct store_ldap_settings settings = {.path = directory->path,
 						     .urls = directory->urls,

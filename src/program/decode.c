@@ -22,7 +22,7 @@
 enum { BLOCK_SIZE = 64 * 1024 };
 
 /* The libraries read their files now. */
-static void prepare(void)
+static void prepare_decode_process(void)
 {
 	decode_mime_begin();
 	os_process_limit_memory(DECODE_MEMORY_MAX);
@@ -44,11 +44,11 @@ static int own_socket(const struct child *child)
 static int open_decoder(struct child *child)
 {
 	(void)child;
-	prepare();
+	prepare_decode_process();
 	return 0;
 }
 
-static int start(struct child *child)
+static int start_decode_process(struct child *child)
 {
 	struct decode_server *server;
 	int error = decode_server_new(child->loop, own_socket(child), &child->tokens, &server);
@@ -63,13 +63,13 @@ static int start(struct child *child)
 	return 0;
 }
 
-static void reload(struct child *child, const struct config *old)
+static void reload_decode_process(struct child *child, const struct config *old)
 {
 	(void)old;
 	decode_server_set_user(child->state, child_user(child, "mailbox"));
 }
 
-static void stop(struct child *child)
+static void stop_decode_process(struct child *child)
 {
 	decode_server_free(child->state);
 	os_loop_stop(child->loop);
@@ -77,7 +77,7 @@ static void stop(struct child *child)
 
 /* --- for a command --- */
 
-static bool read_message(struct buffer *message)
+static bool read_message_to_decode(struct buffer *message)
 {
 	ssize_t count;
 
@@ -126,11 +126,11 @@ static int decode_one(void)
 	struct decode_message message;
 	unsigned lacks;
 
-	prepare();
+	prepare_decode_process();
 	if (os_sandbox_enter(&nothing, &lacks) < 0 ||
 	    os_watchdog_new(DECODE_SECONDS_MAX * SECOND_US, write_late, NULL, &watchdog) < 0)
 		return OS_WATCHDOG_STATUS;
-	if (!read_message(&text))
+	if (!read_message_to_decode(&text))
 		return OS_WATCHDOG_STATUS;
 	os_watchdog_begin(watchdog, (int64_t)(text.length / DECODE_SECOND_SIZE) * SECOND_US);
 	content.bytes = buffer_view(&text);
@@ -145,7 +145,8 @@ static int decode_one(void)
 
 int main(int argc, char **argv)
 {
-	static const struct child_program program = {"decode", open_decoder, start, reload, stop};
+	static const struct child_program program = {"decode", open_decoder, start_decode_process,
+						     reload_decode_process, stop_decode_process};
 
 	if (argc == 2 && strcmp(argv[1], "--apart") == 0)
 		os_process_quit(decode_one()); /* no library may tidy up in the sandbox */

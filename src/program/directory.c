@@ -4,8 +4,8 @@
 #include "store/relay/relay.h"
 #include "store/sqlite/sqlite.h"
 
-static int start(struct child *child, const struct directory_network *network,
-		 struct directory_store **store_out, struct buffer *why)
+static int open_sqlite_or_relay_store(struct child *child, const struct directory_network *network,
+				      struct directory_store **store_out, struct buffer *why)
 {
 	const struct config_directory *config = &child->config->directory;
 	struct store_guard_memory seen;
@@ -25,7 +25,8 @@ static int start(struct child *child, const struct directory_network *network,
 
 int main(int argc, char **argv)
 {
-	static const struct directory_backend backend = {"directory", NULL, start};
+	static const struct directory_backend backend = {"directory", NULL,
+							 open_sqlite_or_relay_store};
 
 	return directory_process_main(argc, argv, &backend);
 }

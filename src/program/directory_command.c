@@ -18,13 +18,13 @@ struct report {
 	struct buffer out;
 };
 
-static void flush(struct report *report)
+static void flush_repair_report(struct report *report)
 {
 	fwrite(buffer_data(&report->out), 1, report->out.length, stdout);
 	buffer_reset(&report->out);
 }
 
-static void on_lost(void *context, struct str table, struct str key, const char *why)
+static void on_damaged_record(void *context, struct str table, struct str key, const char *why)
 {
 	struct report *report = context;
 	struct buffer *out = &report->out;
@@ -41,10 +41,11 @@ static void on_lost(void *context, struct str table, struct str key, const char 
 		mail_text_append(out, key, MAIL_TEXT_8BIT);
 		buffer_append_format(out, ": %s\n", why);
 	}
-	flush(report);
+	flush_repair_report(report);
 }
 
-static void print_json(struct report *report, const struct store_sqlite_repair *repair)
+static void print_directory_repair_json(struct report *report,
+					const struct store_sqlite_repair *repair)
 {
 	struct buffer *out = &report->out;
 
@@ -56,7 +57,7 @@ static void print_json(struct report *report, const struct store_sqlite_repair *
 	json_field_text(out, "problem", buffer_view(&repair->problem));
 	json_field_text(out, "kept", buffer_view(&repair->kept));
 	buffer_append_string(out, "}\n");
-	flush(report);
+	flush_repair_report(report);
 }
 
 static void print_next(const struct store_sqlite_repair *repair)
@@ -74,7 +75,7 @@ static void print_next(const struct store_sqlite_repair *repair)
 		puts("put in again what is lost");
 }
 
-static void print_text(const struct store_sqlite_repair *repair)
+static void print_directory_repair_text(const struct store_sqlite_repair *repair)
 {
 	if (repair->problem.length > 0)
 		printf("the file: " STR_FORMAT "\n", STR_ARGUMENTS(buffer_view(&repair->problem)));
@@ -88,10 +89,10 @@ static void print_text(const struct store_sqlite_repair *repair)
 	print_next(repair);
 }
 
-static int repair_file(struct report *report, const char *path, bool applies)
+static int repair_directory_file(struct report *report, const char *path, bool applies)
 {
 	struct store_sqlite_repair repair = {
-		.applies = applies, .lost = on_lost, .context = report};
+		.applies = applies, .lost = on_damaged_record, .context = report};
 	struct os_loop *loop = os_loop_new();
 	struct buffer why CLEANUP(buffer_clear) = {0};
 	int error = store_sqlite_repair(loop, path, &repair, &why);
@@ -100,9 +101,9 @@ static int repair_file(struct report *report, const char *path, bool applies)
 		fprintf(stderr, "stagepost %s: " STR_FORMAT "\n", report->command->name,
 			STR_ARGUMENTS(buffer_view(&why)));
 	else if (report->is_json)
-		print_json(report, &repair);
+		print_directory_repair_json(report, &repair);
 	else
-		print_text(&repair);
+		print_directory_repair_text(&repair);
 	os_loop_free(loop);
 	buffer_clear(&repair.problem);
 	buffer_clear(&repair.kept);
@@ -113,7 +114,8 @@ static int repair_file(struct report *report, const char *path, bool applies)
 }
 
 /* The file of this configuration, or NULL, after an error message. */
-static const char *path_of(const struct command *command, const struct config *config)
+static const char *path_of_directory_file(const struct command *command,
+					  const struct config *config)
 {
 	const struct config_directory *directory = &config->directory;
 
@@ -129,7 +131,8 @@ static const char *path_of(const struct command *command, const struct config *c
 }
 
 /* Root becomes the user whose the file is: what root would make there, nobody else could use. */
-static bool become_user(const struct command *command, const struct config *config)
+static bool become_owner_of_directory_file(const struct command *command,
+					   const struct config *config)
 {
 	const char *name = config_process_user(config, "directory");
 	struct os_process_user user = {0};
@@ -147,7 +150,7 @@ static bool become_user(const struct command *command, const struct config *conf
 	return error == 0;
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int run_directory_repair(const struct command *command, int argc, char **argv)
 {
 	struct command_directory_repair_options options = {.applies = false};
 	struct report report = {.command = command};
@@ -162,10 +165,10 @@ static int run(const struct command *command, int argc, char **argv)
 		return COMMAND_FAILED;
 	report.is_json = options.common.json;
 	log_open("stagepost", LOG_ERROR_LEVEL);
-	path = path_of(command, config);
+	path = path_of_directory_file(command, config);
 	status = COMMAND_FAILED;
-	if (path != NULL && become_user(command, config))
-		status = repair_file(&report, path, options.applies);
+	if (path != NULL && become_owner_of_directory_file(command, config))
+		status = repair_directory_file(&report, path, options.applies);
 	buffer_clear(&report.out);
 	config_free(config);
 	return status;
@@ -176,6 +179,6 @@ int main(int argc, char **argv)
 	os_process_ignore_pipe_signal();
 	for (const struct command *row = command_directory_subcommands; row->name != NULL; row++)
 		if (row->run == command_directory_repair)
-			return command_check_output(run(row, argc, argv));
+			return command_check_output(run_directory_repair(row, argc, argv));
 	return COMMAND_FAILED;
 }

@@ -6,7 +6,7 @@
 
 static struct directory_store *made; /* by open(), before there is a state */
 
-static int open_files(struct child *child)
+static int open_ldap_files(struct child *child)
 {
 	const struct config_directory *config = &child->config->directory;
 	const struct store_ldap_settings settings = {.path = config->path,
@@ -28,8 +28,8 @@ static int open_files(struct child *child)
 	return error;
 }
 
-static int start(struct child *child, const struct directory_network *network,
-		 struct directory_store **store_out, struct buffer *why)
+static int open_ldap_store(struct child *child, const struct directory_network *network,
+			   struct directory_store **store_out, struct buffer *why)
 {
 	int error = store_ldap_open(made, why);
 
@@ -44,7 +44,8 @@ static int start(struct child *child, const struct directory_network *network,
 
 int main(int argc, char **argv)
 {
-	static const struct directory_backend backend = {"directory-ldap", open_files, start};
+	static const struct directory_backend backend = {"directory-ldap", open_ldap_files,
+							 open_ldap_store};
 
 	return directory_process_main(argc, argv, &backend);
 }

@@ -11,7 +11,7 @@
 static struct directory_store *store;
 
 /* Reads the system's files for name look-ups once, as connections are made later. */
-static int open_store(struct child *child)
+static int make_postgresql_store(struct child *child)
 {
 	const struct config_directory *config = &child->config->directory;
 
@@ -24,8 +24,8 @@ static int open_store(struct child *child)
 	return error;
 }
 
-static int start(struct child *child, const struct directory_network *network,
-		 struct directory_store **store_out, struct buffer *why)
+static int open_postgresql_store(struct child *child, const struct directory_network *network,
+				 struct directory_store **store_out, struct buffer *why)
 {
 	const struct config_directory *config = &child->config->directory;
 	struct store_guard_memory seen;
@@ -48,7 +48,8 @@ static int start(struct child *child, const struct directory_network *network,
 
 int main(int argc, char **argv)
 {
-	static const struct directory_backend backend = {"directory-postgresql", open_store, start};
+	static const struct directory_backend backend = {
+		"directory-postgresql", make_postgresql_store, open_postgresql_store};
 
 	return directory_process_main(argc, argv, &backend);
 }

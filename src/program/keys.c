@@ -5,7 +5,7 @@
 #include "keys/server.h"
 #include "program/child/child.h"
 
-static void allow_users(struct child *child, struct keys_server *server)
+static void allow_users_of_keys(struct child *child, struct keys_server *server)
 {
 	const uid_t users[] = {child_user(child, "smtpd"), child_user(child, "qmtpd"),
 			       child_user(child, "remote"), child_user(child, "lmtp"),
@@ -18,31 +18,31 @@ static void allow_users(struct child *child, struct keys_server *server)
 	keys_server_set_sender(server, child_user(child, "remote"));
 }
 
-static void tell_problems(void *context, struct str problems)
+static void report_key_problems(void *context, struct str problems)
 {
 	child_waits(context, problems);
 }
 
-static int start(struct child *child)
+static int start_keys_process(struct child *child)
 {
 	struct keys_server *server =
 		keys_server_new(child->loop, child_socket(child, "keys"), child->config);
 
 	child->state = server;
-	allow_users(child, server);
-	keys_server_set_trouble(server, tell_problems, child);
+	allow_users_of_keys(child, server);
+	keys_server_set_trouble(server, report_key_problems, child);
 	child_ready(child);
 	return 0;
 }
 
-static void reload(struct child *child, const struct config *old)
+static void reload_keys_process(struct child *child, const struct config *old)
 {
 	(void)old;
 	keys_server_configure(child->state, child->config);
-	allow_users(child, child->state);
+	allow_users_of_keys(child, child->state);
 }
 
-static void stop(struct child *child)
+static void stop_keys_process(struct child *child)
 {
 	keys_server_free(child->state);
 	os_loop_stop(child->loop);
@@ -50,7 +50,8 @@ static void stop(struct child *child)
 
 int main(int argc, char **argv)
 {
-	static const struct child_program program = {"keys", NULL, start, reload, stop};
+	static const struct child_program program = {"keys", NULL, start_keys_process,
+						     reload_keys_process, stop_keys_process};
 
 	return child_main(argc, argv, &program);
 }

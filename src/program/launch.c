@@ -14,12 +14,12 @@ struct launch_program {
 	struct os_timer *stop_check;
 };
 
-static struct deliver_launcher_peer peer_of(const struct child *child)
+static struct deliver_launcher_peer peer_of_launcher(const struct child *child)
 {
 	return (struct deliver_launcher_peer){child_user(child, "pipe"), &child->tokens};
 }
 
-static void end(struct launch_program *program)
+static void end_launcher(struct launch_program *program)
 {
 	os_timer_stop(program->stop_check);
 	deliver_launcher_free(program->launcher);
@@ -27,67 +27,69 @@ static void end(struct launch_program *program)
 	os_loop_stop(program->child->loop);
 }
 
-static void check_stop(void *context)
+static void check_stop_of_launcher(void *context)
 {
 	struct launch_program *program = context;
 
 	if (deliver_launcher_running(program->launcher) > 0)
 		os_timer_start(program->stop_check, STOP_CHECK_US);
 	else
-		end(program);
+		end_launcher(program);
 }
 
-static int start(struct child *child)
+static int start_launcher(struct child *child)
 {
 	struct launch_program *program = memory_alloc_zero(1, sizeof *program);
-	struct deliver_launcher_peer peer = peer_of(child);
+	struct deliver_launcher_peer peer = peer_of_launcher(child);
 
 	child->state = program;
 	program->child = child;
-	program->stop_check = os_timer_new(child->loop, check_stop, program);
+	program->stop_check = os_timer_new(child->loop, check_stop_of_launcher, program);
 	program->launcher = deliver_launcher_new(child->loop, child_socket(child, "launch"),
 						 child->config, &peer);
 	child_ready(child);
 	return 0;
 }
 
-static void reload(struct child *child, const struct config *old)
+static void reload_launcher(struct child *child, const struct config *old)
 {
 	struct launch_program *program = child->state;
-	struct deliver_launcher_peer peer = peer_of(child);
+	struct deliver_launcher_peer peer = peer_of_launcher(child);
 
 	(void)old;
 	deliver_launcher_configure(program->launcher, child->config, &peer);
 }
 
 /* "pipe" has ended already, or its last service is gone and its programs may finish. */
-static void stop(struct child *child)
+static void stop_launcher(struct child *child)
 {
 	struct launch_program *program = child->state;
 
 	deliver_launcher_drain(program->launcher);
-	check_stop(program);
+	check_stop_of_launcher(program);
 }
 
-static size_t pending(const struct child *child)
+static size_t pending_programs_of_launcher(const struct child *child)
 {
 	const struct launch_program *program = child->state;
 
 	return program->launcher != NULL ? deliver_launcher_running(program->launcher) : 0;
 }
 
-static void hurry(struct child *child)
+static void hurry_launcher(struct child *child)
 {
 	struct launch_program *program = child->state;
 
 	if (program->launcher != NULL)
-		end(program);
+		end_launcher(program);
 }
 
 int main(int argc, char **argv)
 {
-	static const struct child_program program = {"launch", NULL,    start, reload,
-						     stop,     pending, hurry};
+	static const struct child_program program = {"launch",       NULL,
+						     start_launcher, reload_launcher,
+						     stop_launcher,  pending_programs_of_launcher,
+						     hurry_launcher};
 
 	return child_main(argc, argv, &program);
 }

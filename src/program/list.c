@@ -22,8 +22,8 @@ static int open_list(struct child *child)
 	return 0;
 }
 
-static void *new_transport(struct os_loop *loop, const struct config *config,
-			   const struct config_service *none)
+static void *new_list_transport(struct os_loop *loop, const struct config *config,
+				const struct config_service *none)
 {
 	struct list_transport *transport = memory_alloc_zero(1, sizeof *transport);
 	char path[108];
@@ -39,7 +39,8 @@ static void *new_transport(struct os_loop *loop, const struct config *config,
 	return transport;
 }
 
-static void configure(void *context, const struct config *config, const struct config_service *none)
+static void configure_list_transport(void *context, const struct config *config,
+				     const struct config_service *none)
 {
 	const struct list_transport *transport = context;
 
@@ -48,28 +49,28 @@ static void configure(void *context, const struct config *config, const struct c
 	deliver_list_configure(transport->list, config->site_key);
 }
 
-static void deliver(void *context, struct deliver_helper_job *job)
+static void deliver_list_job(void *context, struct deliver_helper_job *job)
 {
 	const struct list_transport *transport = context;
 
 	deliver_list_start(transport->list, job);
 }
 
-static void drain(void *context)
+static void drain_list_transport(void *context)
 {
 	const struct list_transport *transport = context;
 
 	deliver_list_drain(transport->list);
 }
 
-static void lost(void *context)
+static void on_list_manager_lost(void *context)
 {
 	const struct list_transport *transport = context;
 
 	deliver_list_give_up(transport->list);
 }
 
-static void free_transport(void *context)
+static void free_list_transport(void *context)
 {
 	struct list_transport *transport = context;
 
@@ -84,12 +85,12 @@ int main(int argc, char **argv)
 	static const struct service_kind kinds[] = {
 		{.name = CONFIG_LIST_SERVICE,
 		 .concurrency = CONCURRENCY,
-		 .new = new_transport,
-		 .configure = configure,
-		 .deliver = deliver,
-		 .drain = drain,
-		 .lost = lost,
-		 .free = free_transport},
+		 .new = new_list_transport,
+		 .configure = configure_list_transport,
+		 .deliver = deliver_list_job,
+		 .drain = drain_list_transport,
+		 .lost = on_list_manager_lost,
+		 .free = free_list_transport},
 		{0},
 	};
 

@@ -20,7 +20,7 @@ static struct remote_policies *policies;
 static struct remote_places *places; /* of sessions in their classes of hosts */
 static struct child *process;
 
-static void renew(void *context)
+static void renew_lmtp_process(void *context)
 {
 	child_renew(context);
 }
@@ -32,7 +32,7 @@ static int open_lmtp(struct child *child)
 	places = remote_places_new();
 	policies = remote_policies_new(
 		child->config, true,
-		&(struct remote_authorities_watcher){child->loop, renew, child});
+		&(struct remote_authorities_watcher){child->loop, renew_lmtp_process, child});
 	remote_policies_log(policies);
 	if (!config_has_server_names(child->config))
 		return 0;
@@ -41,7 +41,7 @@ static int open_lmtp(struct child *child)
 }
 
 /* Once they are there they stay, as sessions may need them. */
-static void present_certificates(const struct config *config)
+static void present_certificates_to_lmtp(const struct config *config)
 {
 	char path[108];
 
@@ -54,49 +54,49 @@ static void present_certificates(const struct config *config)
 
 /* Files of authorities that were not read at the start, and another name server, need a new
  * process. */
-static bool fits(const struct config *config)
+static bool fits_lmtp_process(const struct config *config)
 {
 	bool has_server = dns_server == NULL || strcmp(dns_server, config->dns_server) == 0;
 
 	remote_places_configure(places, config, process->limits);
-	present_certificates(config);
+	present_certificates_to_lmtp(config);
 	return remote_policies_configure(policies, config) && has_server;
 }
 
-static void *new_transport(struct os_loop *loop, const struct config *config,
-			   const struct config_service *service)
+static void *new_lmtp_transport(struct os_loop *loop, const struct config *config,
+				const struct config_service *service)
 {
 	struct deliver_lmtp *lmtp;
 
-	present_certificates(config);
+	present_certificates_to_lmtp(config);
 	remote_places_configure(places, config, process->limits);
 	lmtp = deliver_lmtp_new(loop, config, service, resolver, policies);
 	deliver_lmtp_count(lmtp, places);
 	return lmtp;
 }
 
-static void configure(void *transport, const struct config *config,
-		      const struct config_service *service)
+static void configure_lmtp_transport(void *transport, const struct config *config,
+				     const struct config_service *service)
 {
 	deliver_lmtp_configure(transport, config, service);
 }
 
-static void deliver(void *transport, struct deliver_helper_job *job)
+static void deliver_lmtp_job(void *transport, struct deliver_helper_job *job)
 {
 	deliver_lmtp_start(transport, job);
 }
 
-static void drain(void *transport)
+static void drain_lmtp_transport(void *transport)
 {
 	deliver_lmtp_drain(transport);
 }
 
-static void lost(void *transport)
+static void on_lmtp_manager_lost(void *transport)
 {
 	deliver_lmtp_give_up(transport);
 }
 
-static void free_transport(void *transport)
+static void free_lmtp_transport(void *transport)
 {
 	deliver_lmtp_free(transport);
 }
@@ -106,17 +106,18 @@ int main(int argc, char **argv)
 	static const struct service_kind kinds[] = {
 		{.kind = CONFIG_SERVICE_LMTP,
 		 .concurrency = CONCURRENCY,
-		 .new = new_transport,
-		 .configure = configure,
-		 .deliver = deliver,
-		 .drain = drain,
-		 .lost = lost,
-		 .free = free_transport},
+		 .new = new_lmtp_transport,
+		 .configure = configure_lmtp_transport,
+		 .deliver = deliver_lmtp_job,
+		 .drain = drain_lmtp_transport,
+		 .lost = on_lmtp_manager_lost,
+		 .free = free_lmtp_transport},
 		{0},
 	};
 
-	return service_main(
-		argc, argv,
-		&(struct service_program){
-			.name = "lmtp", .kinds = kinds, .open = open_lmtp, .fits = fits});
+	return service_main(argc, argv,
+			    &(struct service_program){.name = "lmtp",
+						      .kinds = kinds,
+						      .open = open_lmtp,
+						      .fits = fits_lmtp_process});
 }

@@ -31,8 +31,8 @@ static void configure_directory(struct local_transport *transport, struct os_loo
 	}
 }
 
-static void *new_transport(struct os_loop *loop, const struct config *config,
-			   const struct config_service *service)
+static void *new_local_transport(struct os_loop *loop, const struct config *config,
+				 const struct config_service *service)
 {
 	struct local_transport *transport = memory_alloc_zero(1, sizeof *transport);
 
@@ -41,8 +41,8 @@ static void *new_transport(struct os_loop *loop, const struct config *config,
 	return transport;
 }
 
-static void configure(void *context, const struct config *config,
-		      const struct config_service *service)
+static void configure_local_transport(void *context, const struct config *config,
+				      const struct config_service *service)
 {
 	struct local_transport *transport = context;
 
@@ -50,28 +50,28 @@ static void configure(void *context, const struct config *config,
 	deliver_local_configure(transport->local, config, service, transport->directory);
 }
 
-static void deliver(void *context, struct deliver_helper_job *job)
+static void deliver_local_job(void *context, struct deliver_helper_job *job)
 {
 	struct local_transport *transport = context;
 
 	deliver_local_start(transport->local, job);
 }
 
-static void drain(void *context)
+static void drain_local_transport(void *context)
 {
 	struct local_transport *transport = context;
 
 	deliver_local_drain(transport->local);
 }
 
-static void lost(void *context)
+static void on_local_manager_lost(void *context)
 {
 	struct local_transport *transport = context;
 
 	deliver_local_lost(transport->local);
 }
 
-static void free_transport(void *context)
+static void free_local_transport(void *context)
 {
 	struct local_transport *transport = context;
 
@@ -107,11 +107,12 @@ static int open_local(struct child *child)
 	return error == 0 ? os_process_account_helper(&user) : error;
 }
 
-#define KIND(word)                                                                               \
-	{                                                                                        \
-		.kind = CONFIG_SERVICE_##word, .concurrency = CONCURRENCY, .new = new_transport, \
-		.configure = configure, .deliver = deliver, .drain = drain, .lost = lost,        \
-		.free = free_transport                                                           \
+#define KIND(word)                                                                  \
+	{                                                                           \
+		.kind = CONFIG_SERVICE_##word, .concurrency = CONCURRENCY,          \
+		.new = new_local_transport, .configure = configure_local_transport, \
+		.deliver = deliver_local_job, .drain = drain_local_transport,       \
+		.lost = on_local_manager_lost, .free = free_local_transport         \
 	}
 
 int main(int argc, char **argv)

@@ -37,8 +37,8 @@ static void connect_peers(struct os_loop *loop, const struct config *config)
 	program.prune = mailbox_prune_new(loop, config);
 }
 
-static void *new_transport(struct os_loop *loop, const struct config *config,
-			   const struct config_service *service)
+static void *new_mailbox_transport(struct os_loop *loop, const struct config *config,
+				   const struct config_service *service)
 {
 	if (program.services++ == 0)
 		connect_peers(loop, config);
@@ -48,30 +48,30 @@ static void *new_transport(struct os_loop *loop, const struct config *config,
 				   config, service);
 }
 
-static void configure(void *transport, const struct config *config,
-		      const struct config_service *service)
+static void configure_mailbox_transport(void *transport, const struct config *config,
+					const struct config_service *service)
 {
 	directory_configure(program.directory, config);
 	mailbox_prune_configure(program.prune, config);
 	deliver_mailbox_configure(transport, config, service);
 }
 
-static void deliver(void *transport, struct deliver_helper_job *job)
+static void deliver_mailbox_job(void *transport, struct deliver_helper_job *job)
 {
 	deliver_mailbox_start(transport, job);
 }
 
-static void drain(void *transport)
+static void drain_mailbox_transport(void *transport)
 {
 	deliver_mailbox_drain(transport);
 }
 
-static void lost(void *transport)
+static void on_mailbox_manager_lost(void *transport)
 {
 	deliver_mailbox_lost(transport);
 }
 
-static void free_transport(void *transport)
+static void free_mailbox_transport(void *transport)
 {
 	deliver_mailbox_free(transport);
 	if (--program.services > 0)
@@ -108,11 +108,12 @@ static int open_mailbox(struct child *child)
 }
 
 /* Both kinds file messages; only their stores differ. */
-#define FILES_ONCE(which)                                                                 \
-	{                                                                                 \
-		.kind = (which), .concurrency = CONCURRENCY, .new = new_transport,        \
-		.configure = configure, .deliver = deliver, .drain = drain, .lost = lost, \
-		.free = free_transport                                                    \
+#define FILES_ONCE(which)                                                                  \
+	{                                                                                  \
+		.kind = (which), .concurrency = CONCURRENCY, .new = new_mailbox_transport, \
+		.configure = configure_mailbox_transport, .deliver = deliver_mailbox_job,  \
+		.drain = drain_mailbox_transport, .lost = on_mailbox_manager_lost,         \
+		.free = free_mailbox_transport                                             \
 	}
 
 int main(int argc, char **argv)

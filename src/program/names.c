@@ -16,7 +16,7 @@ struct names_program {
 static struct names_program program_state;
 
 /* Reads the system's DNS configuration once. */
-static int open_resolver(struct child *child)
+static int open_names_resolver(struct child *child)
 {
 	int error =
 		dns_resolver_new(child->loop, child->config->dns_server, &program_state.resolver);
@@ -27,35 +27,35 @@ static int open_resolver(struct child *child)
 	return error;
 }
 
-static void allow_users(struct child *child, struct names_server *server)
+static void allow_users_of_names(struct child *child, struct names_server *server)
 {
 	const uid_t users[] = {child_user(child, "smtpd"), child_user(child, "qmtpd")};
 
 	names_server_set_users(server, users, COUNT_OF(users));
 }
 
-static int start(struct child *child)
+static int start_names_process(struct child *child)
 {
 	struct names_program *program = child->state;
 
 	program->server = names_server_new(child->loop, child_socket(child, "names"),
 					   program->resolver, child_user(child, "smtpd"));
-	allow_users(child, program->server);
+	allow_users_of_names(child, program->server);
 	child_ready(child);
 	return 0;
 }
 
 /* The resolver lives as long as the process. */
-static void reload(struct child *child, const struct config *old)
+static void reload_names_process(struct child *child, const struct config *old)
 {
 	const struct names_program *program = child->state;
 
-	allow_users(child, program->server);
+	allow_users_of_names(child, program->server);
 	if (strcmp(child->config->dns_server, old->dns_server) != 0)
 		child_renew(child);
 }
 
-static void stop(struct child *child)
+static void stop_names_process(struct child *child)
 {
 	struct names_program *program = child->state;
 
@@ -66,7 +66,9 @@ static void stop(struct child *child)
 
 int main(int argc, char **argv)
 {
-	static const struct child_program program = {"names", open_resolver, start, reload, stop};
+	static const struct child_program program = {"names", open_names_resolver,
+						     start_names_process, reload_names_process,
+						     stop_names_process};
 
 	return child_main(argc, argv, &program);
 }

@@ -21,7 +21,7 @@ static struct {
 	struct pipe_entry *entries;
 } program;
 
-static void on_ready(void *unused)
+static void on_launcher_ready(void *unused)
 {
 	struct pipe_entry *entry;
 
@@ -35,7 +35,8 @@ static struct launch_client *connect_launcher(struct os_loop *loop)
 	char path[108];
 
 	child_path(program.child, "launch", path);
-	return launch_client_new(loop, path, child_token(program.child, "pipe"), on_ready, NULL);
+	return launch_client_new(loop, path, child_token(program.child, "pipe"), on_launcher_ready,
+				 NULL);
 }
 
 static void *new_stage(struct os_loop *loop, const struct config *config,
@@ -50,29 +51,29 @@ static void *new_stage(struct os_loop *loop, const struct config *config,
 	return entry;
 }
 
-static void configure(void *context, const struct config *config,
-		      const struct config_service *service)
+static void configure_pipe_transport(void *context, const struct config *config,
+				     const struct config_service *service)
 {
 	const struct pipe_entry *entry = context;
 
 	deliver_pipe_configure(entry->pipe, config, service);
 }
 
-static void deliver(void *context, struct deliver_helper_job *job)
+static void deliver_pipe_job(void *context, struct deliver_helper_job *job)
 {
 	const struct pipe_entry *entry = context;
 
 	deliver_pipe_start(entry->pipe, job);
 }
 
-static void drain(void *context)
+static void drain_pipe_transport(void *context)
 {
 	const struct pipe_entry *entry = context;
 
 	deliver_pipe_drain(entry->pipe);
 }
 
-static void lost(void *context)
+static void on_pipe_manager_lost(void *context)
 {
 	const struct pipe_entry *entry = context;
 
@@ -93,7 +94,7 @@ static void free_stage(void *context)
 	program.launcher = NULL;
 }
 
-static int open_pipe(struct child *child)
+static int open_pipe_process(struct child *child)
 {
 	program.child = child;
 	return 0;
@@ -105,15 +106,15 @@ int main(int argc, char **argv)
 		{.kind = CONFIG_SERVICE_PIPE,
 		 .concurrency = CONCURRENCY,
 		 .new = new_stage,
-		 .configure = configure,
-		 .deliver = deliver,
-		 .drain = drain,
-		 .lost = lost,
+		 .configure = configure_pipe_transport,
+		 .deliver = deliver_pipe_job,
+		 .drain = drain_pipe_transport,
+		 .lost = on_pipe_manager_lost,
 		 .free = free_stage},
 		{0},
 	};
 
-	return service_main(
-		argc, argv,
-		&(struct service_program){.name = "pipe", .kinds = kinds, .open = open_pipe});
+	return service_main(argc, argv,
+			    &(struct service_program){
+				    .name = "pipe", .kinds = kinds, .open = open_pipe_process});
 }

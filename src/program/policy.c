@@ -26,7 +26,7 @@ struct policy_program {
 
 static struct policy_program program_state;
 
-static int fail(const char *operation, int error)
+static int fail_policy_start(const char *operation, int error)
 {
 	log_event(EVENT_PROCESS_ERROR, log_string(operation, operation), log_error(error));
 	return error;
@@ -39,13 +39,13 @@ static int open_policy(struct child *child)
 	int error = os_file_make_directory(OS_FILE_HERE, child->config->policy_path);
 
 	if (error < 0 && error != -EEXIST)
-		(void)fail("policy_path", error);
+		(void)fail_policy_start("policy_path", error);
 	child->state = &program_state;
 	error = dns_resolver_new(child->loop, child->config->dns_server, &program_state.resolver);
 	if (error < 0)
-		return fail("resolver", error);
+		return fail_policy_start("resolver", error);
 	error = https_new(child->loop, &program_state.https);
-	return error < 0 ? fail("https", error) : 0;
+	return error < 0 ? fail_policy_start("https", error) : 0;
 }
 
 static void append_path(const struct child *child, const char *name, struct buffer *path)
@@ -123,7 +123,7 @@ static struct sts_users find_users(const struct child *child)
 	return (struct sts_users){child_user(child, "remote"), child_user(child, "queue")};
 }
 
-static int start(struct child *child)
+static int start_policy_process(struct child *child)
 {
 	struct policy_program *program = child->state;
 	const struct sts_users users = find_users(child);
@@ -139,7 +139,7 @@ static int start(struct child *child)
 	return 0;
 }
 
-static void reload(struct child *child, const struct config *old)
+static void reload_policy_process(struct child *child, const struct config *old)
 {
 	struct policy_program *program = child->state;
 	const struct sts_users users = find_users(child);
@@ -158,7 +158,7 @@ static void reload(struct child *child, const struct config *old)
 		reports_ledger_configure(program->ledger, &ways);
 }
 
-static void stop(struct child *child)
+static void stop_policy_process(struct child *child)
 {
 	struct policy_program *program = child->state;
 
@@ -174,7 +174,8 @@ static void stop(struct child *child)
 
 int main(int argc, char **argv)
 {
-	static const struct child_program program = {"policy", open_policy, start, reload, stop};
+	static const struct child_program program = {"policy", open_policy, start_policy_process,
+						     reload_policy_process, stop_policy_process};
 
 	return child_main(argc, argv, &program);
 }

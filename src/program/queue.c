@@ -42,7 +42,7 @@ static void refuse_store(struct child *child, int error, struct str reason)
 	buffer_clear(&text);
 }
 
-static int open_store(struct queue_program *program, const struct config *config)
+static int open_or_create_store(struct queue_program *program, const struct config *config)
 {
 	const struct queue_options options = {
 		.create = true,
@@ -74,7 +74,7 @@ static int refuse_half_repaired(struct queue_store *store)
 	return -EBUSY;
 }
 
-static int open_queue(struct child *child)
+static int open_queue_process(struct child *child)
 {
 	struct queue_program *program = child->state;
 	int error = 0;
@@ -84,7 +84,7 @@ static int open_queue(struct child *child)
 	child->state = program;
 	program->child = child;
 	if (program->store == NULL)
-		error = open_store(program, child->config);
+		error = open_or_create_store(program, child->config);
 	if (error == 0)
 		error = queue_lock_take(child, program->store, "queue");
 	if (error == 0)
@@ -124,7 +124,7 @@ static void find_peers(const struct child *child, struct queue_server_peers *pee
 							       : (uint32_t)descriptors / 2;
 }
 
-static int start(struct child *child)
+static int start_queue_process(struct child *child)
 {
 	struct queue_program *program = child->state;
 	const struct config *config = child->config;
@@ -150,7 +150,7 @@ static int start(struct child *child)
 	return 0;
 }
 
-static void reload(struct child *child, const struct config *old)
+static void reload_queue_process(struct child *child, const struct config *old)
 {
 	struct queue_program *program = child->state;
 	struct queue_server_peers peers;
@@ -167,7 +167,7 @@ static void reload(struct child *child, const struct config *old)
 	}
 }
 
-static void stopped(void *context)
+static void on_queue_server_stopped(void *context)
 {
 	struct queue_program *program = context;
 
@@ -177,16 +177,18 @@ static void stopped(void *context)
 	os_loop_stop(program->child->loop);
 }
 
-static void stop(struct child *child)
+static void stop_queue_process(struct child *child)
 {
 	struct queue_program *program = child->state;
 
-	queue_server_stop(program->server, stopped, program);
+	queue_server_stop(program->server, on_queue_server_stopped, program);
 }
 
 int main(int argc, char **argv)
 {
-	static const struct child_program program = {"queue", open_queue, start, reload, stop};
+	static const struct child_program program = {"queue", open_queue_process,
+						     start_queue_process, reload_queue_process,
+						     stop_queue_process};
 
 	return child_main(argc, argv, &program);
 }

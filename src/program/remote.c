@@ -22,7 +22,7 @@ static bool has_sources;             /* it may bind */
 static bool has_sts;
 static bool has_reports;
 
-static void renew(void *context)
+static void renew_remote_process(void *context)
 {
 	child_renew(context);
 }
@@ -38,13 +38,13 @@ static int open_remote(struct child *child)
 	has_reports = child->config->tls_reports;
 	policies = remote_policies_new(
 		child->config, false,
-		&(struct remote_authorities_watcher){child->loop, renew, child});
+		&(struct remote_authorities_watcher){child->loop, renew_remote_process, child});
 	remote_policies_log(policies);
 	return deliver_remote_new(child->loop, child->config, policies, &remote);
 }
 
 /* Once they are there they stay, as sessions may need them. */
-static void present_certificates(const struct config *config)
+static void present_certificates_to_remote(const struct config *config)
 {
 	char path[108];
 
@@ -68,26 +68,26 @@ static void prepare_logins(const struct config *config)
 
 /* What is read at the start, before the sandbox is entered, and a connection more or less need a
  * new process. */
-static bool fits(const struct config *config)
+static bool fits_remote_process(const struct config *config)
 {
 	bool has_files = remote_policies_configure(policies, config);
 	bool has_hidden = is_hidden || !config_has_logins(config);
 	bool has_bind = has_sources || config->source_count == 0;
 
 	remote_places_configure(places, config, process->limits);
-	present_certificates(config);
+	present_certificates_to_remote(config);
 	prepare_logins(config);
 	return deliver_remote_fits(remote, config) && has_files && has_hidden && has_bind &&
 	       config->mta_sts == has_sts && config->tls_reports == has_reports;
 }
 
-static void *new_transport(struct os_loop *loop, const struct config *config,
-			   const struct config_service *none)
+static void *new_remote_transport(struct os_loop *loop, const struct config *config,
+				  const struct config_service *none)
 {
 	char path[108];
 
 	(void)none;
-	present_certificates(config);
+	present_certificates_to_remote(config);
 	prepare_logins(config);
 	deliver_remote_use_logins(remote, logins);
 	remote_places_configure(places, config, process->limits);
@@ -104,30 +104,30 @@ static void *new_transport(struct os_loop *loop, const struct config *config,
 	return remote;
 }
 
-static void configure(void *transport, const struct config *config,
-		      const struct config_service *none)
+static void configure_remote_transport(void *transport, const struct config *config,
+				       const struct config_service *none)
 {
 	(void)none;
 	deliver_remote_use_logins(transport, logins);
 	deliver_remote_configure(transport, config);
 }
 
-static void deliver(void *transport, struct deliver_helper_job *job)
+static void deliver_remote_job(void *transport, struct deliver_helper_job *job)
 {
 	deliver_remote_start(transport, job);
 }
 
-static void drain(void *transport)
+static void drain_remote_transport(void *transport)
 {
 	deliver_remote_drain(transport);
 }
 
-static void lost(void *transport)
+static void on_remote_manager_lost(void *transport)
 {
 	deliver_remote_give_up(transport);
 }
 
-static void free_transport(void *transport)
+static void free_remote_transport(void *transport)
 {
 	deliver_remote_free(transport);
 	remote_policies_use_sts(policies, NULL);
@@ -140,17 +140,18 @@ int main(int argc, char **argv)
 	static const struct service_kind kinds[] = {
 		{.name = "remote",
 		 .concurrency = CONCURRENCY,
-		 .new = new_transport,
-		 .configure = configure,
-		 .deliver = deliver,
-		 .drain = drain,
-		 .lost = lost,
-		 .free = free_transport},
+		 .new = new_remote_transport,
+		 .configure = configure_remote_transport,
+		 .deliver = deliver_remote_job,
+		 .drain = drain_remote_transport,
+		 .lost = on_remote_manager_lost,
+		 .free = free_remote_transport},
 		{0},
 	};
 
-	return service_main(
-		argc, argv,
-		&(struct service_program){
-			.name = "remote", .kinds = kinds, .open = open_remote, .fits = fits});
+	return service_main(argc, argv,
+			    &(struct service_program){.name = "remote",
+						      .kinds = kinds,
+						      .open = open_remote,
+						      .fits = fits_remote_process});
 }

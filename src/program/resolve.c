@@ -10,7 +10,7 @@ struct resolve {
 	struct deliver_resolve *resolver;
 };
 
-static int start(struct child *child)
+static int start_resolve_process(struct child *child)
 {
 	struct resolve *resolve = memory_alloc_zero(1, sizeof *resolve);
 	char path[108];
@@ -25,7 +25,7 @@ static int start(struct child *child)
 	return 0;
 }
 
-static void reload(struct child *child, const struct config *old)
+static void reload_resolve_process(struct child *child, const struct config *old)
 {
 	struct resolve *resolve = child->state;
 
@@ -33,7 +33,7 @@ static void reload(struct child *child, const struct config *old)
 	directory_configure(resolve->directory, child->config);
 }
 
-static void stop(struct child *child)
+static void stop_resolve_process(struct child *child)
 {
 	struct resolve *resolve = child->state;
 
@@ -45,7 +45,8 @@ static void stop(struct child *child)
 
 int main(int argc, char **argv)
 {
-	static const struct child_program program = {"resolve", NULL, start, reload, stop};
+	static const struct child_program program = {"resolve", NULL, start_resolve_process,
+						     reload_resolve_process, stop_resolve_process};
 
 	return child_main(argc, argv, &program);
 }

@@ -17,7 +17,7 @@ struct send_program {
 	char token[IPC_TOKEN_SIZE]; /* this process's */
 };
 
-static int open_store(struct send_program *program)
+static int open_store_of_manager(struct send_program *program)
 {
 	const struct config *config = program->child->config;
 	const struct queue_options options = {.unsafe = config->queue_unsafe,
@@ -37,13 +37,13 @@ static int open_store(struct send_program *program)
 	return error;
 }
 
-static void ready(void *context)
+static void on_manager_ready(void *context)
 {
 	child_ready(context);
 }
 
 /* On a new machine "queue" is creating the queue meanwhile. */
-static int open_queue(struct child *child)
+static int open_send_process(struct child *child)
 {
 	struct send_program *program = child->state;
 	int error;
@@ -54,7 +54,7 @@ static int open_queue(struct child *child)
 	}
 	child->state = program;
 	program->child = child;
-	error = open_store(program);
+	error = open_store_of_manager(program);
 	if (error == -ENOENT || error == -EPROTO)
 		return -EAGAIN;
 	if (error < 0 && error != -EAGAIN && error != -EBUSY)
@@ -63,12 +63,12 @@ static int open_queue(struct child *child)
 	return error;
 }
 
-static struct manager_helper_peer peer(const struct child *child, const char *program)
+static struct manager_helper_peer peer_of_manager(const struct child *child, const char *program)
 {
 	return (struct manager_helper_peer){program, child_user(child, program)};
 }
 
-static int start(struct child *child)
+static int start_send_process(struct child *child)
 {
 	struct send_program *program = child->state;
 	struct str token = child_token(child, "send");
@@ -79,13 +79,13 @@ static int start(struct child *child)
 		.listening = child_socket(child, "send"),
 		.notify = child_socket(child, "notify"),
 		.queue_path = path,
-		.helpers = {[MANAGER_RESOLVE] = peer(child, "resolve"),
-			    [MANAGER_REMOTE] = peer(child, "remote"),
-			    [MANAGER_LIST] = peer(child, "list"),
-			    [MANAGER_LOCAL] = peer(child, "local"),
-			    [MANAGER_LMTP] = peer(child, "lmtp"),
-			    [MANAGER_PIPE] = peer(child, "pipe"),
-			    [MANAGER_MAILBOX] = peer(child, "mailbox")},
+		.helpers = {[MANAGER_RESOLVE] = peer_of_manager(child, "resolve"),
+			    [MANAGER_REMOTE] = peer_of_manager(child, "remote"),
+			    [MANAGER_LIST] = peer_of_manager(child, "list"),
+			    [MANAGER_LOCAL] = peer_of_manager(child, "local"),
+			    [MANAGER_LMTP] = peer_of_manager(child, "lmtp"),
+			    [MANAGER_PIPE] = peer_of_manager(child, "pipe"),
+			    [MANAGER_MAILBOX] = peer_of_manager(child, "mailbox")},
 		.tokens = &child->tokens,
 		.token = str_from(program->token),
 		.owner = child_user(child, "queue"),
@@ -93,13 +93,13 @@ static int start(struct child *child)
 	};
 
 	child_path(child, "queue", path);
-	program->manager =
-		manager_new(child->loop, program->store, child->config, &peers, ready, child);
+	program->manager = manager_new(child->loop, program->store, child->config, &peers,
+				       on_manager_ready, child);
 	manager_use_limits(program->manager, child->limits);
 	return 0;
 }
 
-static void reload(struct child *child, const struct config *old)
+static void reload_send_process(struct child *child, const struct config *old)
 {
 	struct send_program *program = child->state;
 
@@ -108,7 +108,7 @@ static void reload(struct child *child, const struct config *old)
 	manager_use_limits(program->manager, child->limits);
 }
 
-static void stopped(void *context)
+static void on_manager_stopped(void *context)
 {
 	struct send_program *program = context;
 
@@ -118,14 +118,14 @@ static void stopped(void *context)
 	os_loop_stop(program->child->loop);
 }
 
-static void stop(struct child *child)
+static void stop_send_process(struct child *child)
 {
 	struct send_program *program = child->state;
 
-	manager_stop(program->manager, stopped, program);
+	manager_stop(program->manager, on_manager_stopped, program);
 }
 
-static size_t pending(const struct child *child)
+static size_t pending_deliveries_of_manager(const struct child *child)
 {
 	const struct send_program *program = child->state;
 
@@ -134,8 +134,13 @@ static size_t pending(const struct child *child)
 
 int main(int argc, char **argv)
 {
-	static const struct child_program program = {"send", open_queue, start, reload,
-						     stop,   pending,    NULL};
+	static const struct child_program program = {"send",
+						     open_send_process,
+						     start_send_process,
+						     reload_send_process,
+						     stop_send_process,
+						     pending_deliveries_of_manager,
+						     NULL};
 
 	return child_main(argc, argv, &program);
 }

@@ -2,19 +2,20 @@
 /* smtpd - SMTP and submission servers. */
 #include "program/kind/door.h"
 
-static bool serves(const struct config_listen *listen)
+static bool is_smtp_listen(const struct config_listen *listen)
 {
 	return !config_is_qmtp(listen);
 }
 
-static uint32_t count(const struct config *config)
+static uint32_t number_of_smtpd_workers(const struct config *config)
 {
 	return config->smtpd_workers;
 }
 
-static int start(struct child *child)
+static int start_smtpd_process(struct child *child)
 {
-	static const struct door_kind kind = {"listen", &intake_engine_smtp, serves, count};
+	static const struct door_kind kind = {"listen", &intake_engine_smtp, is_smtp_listen,
+					      number_of_smtpd_workers};
 
 	return door_start(child, &kind);
 }
@@ -24,7 +25,7 @@ int main(int argc, char **argv)
 	static const struct child_program program = {
 		.name = "smtpd",
 		.open = door_open,
-		.start = start,
+		.start = start_smtpd_process,
 		.reload = door_reload,
 		.stop = door_stop,
 		.hurry = door_hurry,

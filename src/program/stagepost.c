@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static int usage(FILE *out)
+static int print_usage(FILE *out)
 {
 	fputs("Usage: stagepost COMMAND [ARGUMENT ...]\n\n", out);
 	for (const struct command *command = commands; command->name != NULL; command++)
@@ -29,7 +29,7 @@ static bool may_queue(const char *name)
 }
 
 /* Runs the command called NAME; -1: there is none. */
-static int run(const char *name, int argc, char **argv)
+static int run_named_command(const char *name, int argc, char **argv)
 {
 	if (os_process_is_privileged() && !is_for_everybody(name)) {
 		fprintf(stderr, "stagepost: %s is not for programs that act as another user\n",
@@ -52,18 +52,18 @@ static int run_as(char **argv, int argc)
 
 	if (strcmp(name, "sendmail") == 0 || strcmp(name, "mailq") == 0 ||
 	    strcmp(name, "newaliases") == 0)
-		return run(name, argc, argv);
+		return run_named_command(name, argc, argv);
 	return -1;
 }
 
 /* "stagepost help [COMMAND [COMMAND]]" */
-static int help(int argc, char **argv)
+static int run_help_command(int argc, char **argv)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
 	const struct command *command;
 
 	if (argc < 2)
-		return usage(stdout);
+		return print_usage(stdout);
 	buffer_append_format(&text, argc > 2 ? "%s %s" : "%s", argv[1], argc > 2 ? argv[2] : "");
 	command = command_find(buffer_view(&text));
 	if (command == NULL) {
@@ -95,14 +95,14 @@ static int run_by_arguments(int argc, char **argv)
 	int status;
 
 	if (argc < 2)
-		return usage(stderr);
+		return print_usage(stderr);
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
-		return usage(stdout);
+		return print_usage(stdout);
 	if (strcmp(argv[1], "help") == 0)
-		return help(argc - 1, argv + 1);
+		return run_help_command(argc - 1, argv + 1);
 	if (strcmp(argv[1], "--version") == 0)
-		return run("version", argc - 1, argv + 1);
-	status = run(argv[1], argc - 1, argv + 1);
+		return run_named_command("version", argc - 1, argv + 1);
+	status = run_named_command(argv[1], argc - 1, argv + 1);
 	if (status >= 0)
 		return status;
 	return refuse_command(argv[1]);

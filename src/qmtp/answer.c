@@ -6,7 +6,7 @@
 static const char letters[] = {[MAIL_OK] = 'K', [MAIL_WAIT] = 'Z', [MAIL_FAIL] = 'D'};
 
 /* "DThere is no such mailbox (#5.1.1)"; a status of success says nothing. */
-static void append_text(struct buffer *out, const struct mail_verdict *verdict)
+static void append_answer_text(struct buffer *out, const struct mail_verdict *verdict)
 {
 	buffer_append_byte(out, letters[verdict->class]);
 	buffer_append_string(out, verdict->text);
@@ -21,11 +21,12 @@ static void append_answer(struct buffer *out, const struct mail_verdict *verdict
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
 
-	append_text(&text, verdict);
+	append_answer_text(&text, verdict);
 	qmtp_netstring_append(out, buffer_view(&text));
 }
 
-static void report(const struct qmtp_server *s, const struct mail_verdict *verdict)
+static void report_recipient_refusal(const struct qmtp_server *s,
+				     const struct mail_verdict *verdict)
 {
 	const struct smtp_refusal refusal = {
 		.code = smtp_verdict_code(verdict),
@@ -47,7 +48,7 @@ void qmtp_answer_recipient(struct qmtp_server *s, const struct mail_verdict *ver
 
 	if (verdict->class == MAIL_FAIL)
 		s->errors++;
-	report(s, verdict);
+	report_recipient_refusal(s, verdict);
 	if (qmtp_is_qmqp(s)) { /* all or nothing */
 		qmtp_package_refuse(p, verdict);
 		return;
@@ -57,7 +58,7 @@ void qmtp_answer_recipient(struct qmtp_server *s, const struct mail_verdict *ver
 	buffer_append(&p->lengths, &length, sizeof length);
 }
 
-static void tell(const struct qmtp_server *s, struct str answer)
+static void tell_qmtp_answer(const struct qmtp_server *s, struct str answer)
 {
 	const struct smtp_watch *watch = &s->service->watch;
 
@@ -65,9 +66,9 @@ static void tell(const struct qmtp_server *s, struct str answer)
 		watch->line(s->peer.context, SMTP_SAID_BY_SERVER, answer);
 }
 
-static void give(struct qmtp_server *s, struct str answer)
+static void give_qmtp_answer(struct qmtp_server *s, struct str answer)
 {
-	tell(s, answer);
+	tell_qmtp_answer(s, answer);
 	buffer_append_str(&s->output, answer);
 }
 
@@ -80,13 +81,13 @@ void qmtp_answer_package(struct qmtp_server *s, struct qmtp_package *p)
 
 	append_answer(&message, &p->verdict);
 	if (qmtp_is_qmqp(s))
-		give(s, buffer_view(&message));
+		give_qmtp_answer(s, buffer_view(&message));
 	for (; !qmtp_is_qmqp(s) && lengths.length > 0; lengths = str_skip(lengths, sizeof length)) {
 		memcpy(&length, lengths.data, sizeof length);
 		if (length == 0)
-			give(s, buffer_view(&message));
+			give_qmtp_answer(s, buffer_view(&message));
 		else
-			give(s, str_slice(answers.data, length));
+			give_qmtp_answer(s, str_slice(answers.data, length));
 		answers = str_skip(answers, length);
 	}
 }

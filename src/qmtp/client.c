@@ -30,7 +30,7 @@ void qmtp_client_free(struct qmtp_client *client)
 	free(client);
 }
 
-static const char *state_name(const struct qmtp_client *client)
+static const char *name_of_client_state(const struct qmtp_client *client)
 {
 	static const char *const names[] = {
 		[CLIENT_TLS] = "the TLS handshake",
@@ -43,7 +43,7 @@ static const char *state_name(const struct qmtp_client *client)
 	return names[client->state];
 }
 
-static void end_session(struct qmtp_client *client, const struct mail_verdict *verdict)
+static void end_qmtp_client_session(struct qmtp_client *client, const struct mail_verdict *verdict)
 {
 	client->is_in_doubt = qmtp_client_is_deciding(client);
 	client->is_insecure =
@@ -59,8 +59,8 @@ void qmtp_client_lost(struct qmtp_client *client, const char *reason)
 		return;
 	verdict = qmtp_client_new_verdict(client);
 	mail_verdict_set(verdict, "4.4.2", "connection with %s lost while waiting for %s: %s",
-			 client->peer, state_name(client), reason);
-	end_session(client, verdict);
+			 client->peer, name_of_client_state(client), reason);
+	end_qmtp_client_session(client, verdict);
 }
 
 void qmtp_client_timed_out(struct qmtp_client *client)
@@ -71,8 +71,8 @@ void qmtp_client_timed_out(struct qmtp_client *client)
 		return;
 	verdict = qmtp_client_new_verdict(client);
 	mail_verdict_set(verdict, "4.4.2", "%s took too long: %s", client->peer,
-			 state_name(client));
-	end_session(client, verdict);
+			 name_of_client_state(client));
+	end_qmtp_client_session(client, verdict);
 	client->is_stale = false;
 }
 
@@ -81,7 +81,7 @@ static void break_session(struct qmtp_client *client, const char *reason)
 	struct mail_verdict *verdict = qmtp_client_new_verdict(client);
 
 	mail_verdict_set(verdict, "4.5.0", "%s: %s while waiting for %s", client->peer, reason,
-			 state_name(client));
+			 name_of_client_state(client));
 	client->is_in_doubt = qmtp_client_is_deciding(client);
 	qmtp_client_fail_session(client, verdict);
 }
@@ -113,7 +113,7 @@ void qmtp_client_quit(struct qmtp_client *client)
 
 /* --- answers --- */
 
-static void on_answer(struct qmtp_client *client)
+static void on_qmtp_answer(struct qmtp_client *client)
 {
 	struct smtp_client_recipient *to = &client->message.recipients[client->current];
 	struct mail_verdict *verdict = qmtp_client_new_verdict(client);
@@ -145,7 +145,7 @@ void qmtp_client_input(struct qmtp_client *client, struct str input)
 		case QMTP_ANSWER_MORE:
 			break;
 		case QMTP_ANSWER_COMPLETE:
-			on_answer(client);
+			on_qmtp_answer(client);
 			break;
 		case QMTP_ANSWER_MALFORMED:
 			break_session(client, "a malformed answer");

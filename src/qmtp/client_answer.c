@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static enum qmtp_answer_state take_length(struct qmtp_answer *answer, struct str *input)
+static enum qmtp_answer_state take_answer_length(struct qmtp_answer *answer, struct str *input)
 {
 	enum qmtp_length_state state = qmtp_length_take(&answer->length, input->data[0]);
 
@@ -16,14 +16,14 @@ static enum qmtp_answer_state take_length(struct qmtp_answer *answer, struct str
 	return QMTP_ANSWER_MORE;
 }
 
-static bool is_answer(const struct qmtp_answer *answer)
+static bool is_status_answer(const struct qmtp_answer *answer)
 {
 	char first = buffer_data(&answer->text)[0];
 
 	return first == 'K' || first == 'Z' || first == 'D';
 }
 
-static enum qmtp_answer_state take_text(struct qmtp_answer *answer, struct str *input)
+static enum qmtp_answer_state take_answer_text(struct qmtp_answer *answer, struct str *input)
 {
 	size_t left = (size_t)answer->length.value - answer->text.length;
 	size_t count = input->length < left ? input->length : left;
@@ -31,7 +31,7 @@ static enum qmtp_answer_state take_text(struct qmtp_answer *answer, struct str *
 
 	buffer_append(&answer->text, input->data, count);
 	*input = str_skip(*input, count);
-	if (!is_answer(answer))
+	if (!is_status_answer(answer))
 		return QMTP_ANSWER_MALFORMED;
 	if (count < left || input->length == 0)
 		return QMTP_ANSWER_MORE;
@@ -47,11 +47,12 @@ enum qmtp_answer_state qmtp_answer_take(struct qmtp_answer *answer, struct str *
 		buffer_reset(&answer->text);
 		*answer = (struct qmtp_answer){.text = answer->text};
 	}
-	return answer->is_counted ? take_text(answer, input) : take_length(answer, input);
+	return answer->is_counted ? take_answer_text(answer, input)
+				  : take_answer_length(answer, input);
 }
 
 /* "(#5.1.1)", anywhere: the last of its class counts. */
-static void find_status(struct str text, char class, char status[MAIL_STATUS_SIZE])
+static void find_status_in_text(struct str text, char class, char status[MAIL_STATUS_SIZE])
 {
 	snprintf(status, MAIL_STATUS_SIZE, "%c.0.0", class);
 	for (size_t i = 0; i + 2 < text.length; i++) {
@@ -75,7 +76,7 @@ void qmtp_answer_verdict(const struct qmtp_answer *answer, const char *peer,
 	char line[MAIL_TEXT_SIZE];
 	size_t length = 0;
 
-	find_status(text, class, status);
+	find_status_in_text(text, class, status);
 	for (size_t i = 0; i < text.length && length + 1 < sizeof line; i++)
 		line[length++] = text.data[i] != '\0' ? text.data[i] : '?';
 	line[length] = '\0';

@@ -2,7 +2,7 @@
 /* A package of the client: what is sent, and to whom. */
 #include "qmtp/internal_client.h"
 
-static void tell_text(const struct qmtp_client *client, const char *what, struct str text)
+static void tell_sent_text(const struct qmtp_client *client, const char *what, struct str text)
 {
 	struct buffer line CLEANUP(buffer_clear) = {0};
 
@@ -12,7 +12,7 @@ static void tell_text(const struct qmtp_client *client, const char *what, struct
 	qmtp_client_tell(client, SMTP_SAID_BY_CLIENT, buffer_view(&line));
 }
 
-static bool is_safe(struct str address)
+static bool is_safe_qmtp_address(struct str address)
 {
 	for (size_t i = 0; i < address.length; i++)
 		if ((unsigned char)address.data[i] < ' ' || address.data[i] == 0x7f)
@@ -21,7 +21,7 @@ static bool is_safe(struct str address)
 }
 
 /* Decides at once what can be decided without the server. */
-static void check_message(struct qmtp_client *client)
+static void check_message_for_qmtp(struct qmtp_client *client)
 {
 	struct smtp_client_message *message = &client->message;
 	struct mail_verdict *verdict = qmtp_client_new_verdict(client);
@@ -43,14 +43,15 @@ static void check_message(struct qmtp_client *client)
 				 "the message is binary, and QMTP, by which %s is reached, is for "
 				 "text",
 				 client->peer);
-	else if (!is_safe(message->sender))
+	else if (!is_safe_qmtp_address(message->sender))
 		mail_verdict_set(verdict, "5.1.7", "the sender's address cannot be sent");
 	if (verdict->text[0] != '\0')
 		qmtp_client_decide_rest(client, verdict);
 	for (size_t i = 0; i < message->recipient_count; i++) {
 		struct smtp_client_recipient *to = &message->recipients[i];
 
-		if (to->verdict == NULL && (to->address.length == 0 || !is_safe(to->address)))
+		if (to->verdict == NULL &&
+		    (to->address.length == 0 || !is_safe_qmtp_address(to->address)))
 			qmtp_client_decide(client, to, unsafe);
 		to->is_asked = to->verdict == NULL;
 	}
@@ -71,7 +72,7 @@ void qmtp_client_begin(struct qmtp_client *client, const struct smtp_client_mess
 	}
 	if (client->state != CLIENT_READY)
 		return;
-	check_message(client);
+	check_message_for_qmtp(client);
 	if (!qmtp_client_next_undecided(client, 0)) {
 		qmtp_client_end_transaction(client, CLIENT_READY);
 		return;
@@ -89,12 +90,12 @@ static void emit_envelope(struct qmtp_client *client)
 
 	buffer_append_byte(&client->output, ',');
 	qmtp_netstring_append(&client->output, message->sender);
-	tell_text(client, "from", message->sender);
+	tell_sent_text(client, "from", message->sender);
 	for (size_t i = 0; i < message->recipient_count; i++) {
 		if (!message->recipients[i].is_asked)
 			continue;
 		qmtp_netstring_append(&list, message->recipients[i].address);
-		tell_text(client, "to", message->recipients[i].address);
+		tell_sent_text(client, "to", message->recipients[i].address);
 	}
 	qmtp_netstring_append(&client->output, buffer_view(&list));
 }

@@ -47,7 +47,7 @@ void qmtp_client_end_transaction(struct qmtp_client *client, enum client_state s
 	client->state = state;
 }
 
-static bool is_undecided(const struct qmtp_client *client)
+static bool is_package_undecided(const struct qmtp_client *client)
 {
 	for (size_t i = 0; i < client->message.recipient_count; i++)
 		if (client->message.recipients[i].verdict != NULL)
@@ -59,7 +59,7 @@ void qmtp_client_fail_session(struct qmtp_client *client, const struct mail_verd
 {
 	bool is_open = client->message.recipient_count > 0 && !client->is_in_doubt;
 
-	client->is_unserved = is_open && is_undecided(client);
+	client->is_unserved = is_open && is_package_undecided(client);
 	client->is_stale = is_open && client->completed > 0;
 	client->failure = verdict;
 	buffer_reset(&client->output); /* it would complete the package */

@@ -4,7 +4,7 @@
 #include "qmtp/internal.h"
 #include "smtp/server/complete.h"
 
-static bool is_ascii(struct str text)
+static bool is_ascii_in_envelope(struct str text)
 {
 	for (size_t i = 0; i < text.length; i++)
 		if ((unsigned char)text.data[i] >= 0x80)
@@ -12,18 +12,18 @@ static bool is_ascii(struct str text)
 	return true;
 }
 
-static unsigned flags_of(const struct qmtp_server *s)
+static unsigned flags_of_qmtp_address(const struct qmtp_server *s)
 {
 	return MAIL_ADDRESS_UTF8 | MAIL_ADDRESS_NO_DOMAIN |
 	       (s->service->rules.strict_addresses ? MAIL_ADDRESS_STRICT : MAIL_ADDRESS_ROOT);
 }
 
-static bool may_be_short(const struct qmtp_server *s)
+static bool may_qmtp_address_be_short(const struct qmtp_server *s)
 {
 	return !s->service->rules.strict_addresses && s->peer.is_ours;
 }
 
-static void tell(const struct qmtp_server *s, const char *what)
+static void tell_envelope_address(const struct qmtp_server *s, const char *what)
 {
 	const struct smtp_watch *watch = &s->service->watch;
 	struct buffer line CLEANUP(buffer_clear) = {0};
@@ -37,7 +37,7 @@ static void tell(const struct qmtp_server *s, const char *what)
 
 /* A client of ours leaves it to us to give each recipient a sender of its own. A double bounce of
  * another host is none of ours, but has to be as safe from becoming a triple one. */
-static bool take_sender(struct qmtp_server *s, struct str text, struct str *sender_out)
+static bool take_envelope_sender(struct qmtp_server *s, struct str text, struct str *sender_out)
 {
 	struct mail_address parsed;
 
@@ -45,8 +45,8 @@ static bool take_sender(struct qmtp_server *s, struct str text, struct str *send
 	if (mail_sender_is_null(text) ||
 	    ((qmtp_is_qmqp(s) || s->peer.is_ours) && mail_verp_is(text)))
 		return true;
-	if (mail_address_parse(text, flags_of(s), &parsed) < 0 ||
-	    !smtp_complete_sender(s->service, may_be_short(s), &s->completed, &parsed))
+	if (mail_address_parse(text, flags_of_qmtp_address(s), &parsed) < 0 ||
+	    !smtp_complete_sender(s->service, may_qmtp_address_be_short(s), &s->completed, &parsed))
 		return false;
 	*sender_out = parsed.text;
 	return true;
@@ -57,16 +57,16 @@ void qmtp_envelope_sender(struct qmtp_server *s, bool is_cut)
 	struct mail_envelope *envelope = qmtp_package_current(s)->envelope;
 	struct str sender;
 
-	tell(s, "from");
-	if (is_cut || !take_sender(s, buffer_view(&s->address), &sender)) {
+	tell_envelope_address(s, "from");
+	if (is_cut || !take_envelope_sender(s, buffer_view(&s->address), &sender)) {
 		qmtp_package_current(s)->is_bad_sender = true;
 		return;
 	}
 	envelope->sender = arena_copy_str(envelope->arena, sender);
-	envelope->utf8 = !is_ascii(sender);
+	envelope->utf8 = !is_ascii_in_envelope(sender);
 }
 
-static void add(struct qmtp_package *p, struct str address)
+static void add_accepted_recipient(struct qmtp_package *p, struct str address)
 {
 	static const uint16_t none = 0;
 
@@ -77,10 +77,10 @@ static void add(struct qmtp_package *p, struct str address)
 	mail_envelope_add(p->envelope, address);
 	p->envelope_size += address.length + sizeof *p->envelope->recipients;
 	smtp_recipients_added(&p->recipients, p->envelope);
-	p->envelope->utf8 |= !is_ascii(address);
+	p->envelope->utf8 |= !is_ascii_in_envelope(address);
 }
 
-static void ask(struct qmtp_server *s, const struct mail_address *address)
+static void ask_about_recipient(struct qmtp_server *s, const struct mail_address *address)
 {
 	s->question = (struct qmtp_question){
 		.type = SMTP_QUESTION_RECIPIENT,
@@ -111,7 +111,7 @@ void qmtp_envelope_recipient(struct qmtp_server *s, bool is_cut)
 	const struct mail_verdict *fault;
 	struct mail_address address;
 
-	tell(s, "to");
+	tell_envelope_address(s, "to");
 	p->recipient_count++;
 	fault = find_fault(s, p);
 	if (p->recipient_count > s->service->limits.recipients + QMTP_SERVER_RECIPIENTS_EXCESS)
@@ -119,22 +119,24 @@ void qmtp_envelope_recipient(struct qmtp_server *s, bool is_cut)
 	else if (fault != NULL)
 		qmtp_answer_recipient(s, fault);
 	else if (is_cut ||
-		 mail_address_parse(buffer_view(&s->address), flags_of(s), &address) < 0 ||
-		 !smtp_complete_recipient(s->service, s->peer.context, may_be_short(s),
+		 mail_address_parse(buffer_view(&s->address), flags_of_qmtp_address(s), &address) <
+			 0 ||
+		 !smtp_complete_recipient(s->service, s->peer.context, may_qmtp_address_be_short(s),
 					  &s->completed, &address))
 		qmtp_answer_recipient(s, &wrong);
 	else if (p->has_refusal)
-		add(p, address.text); /* of the message, which needs no question */
+		add_accepted_recipient(p,
+				       address.text); /* of the message, which needs no question */
 	else if (!qmtp_is_qmqp(s) && smtp_text_loops(&p->text, s->service->site_key, address.text))
 		qmtp_answer_recipient(s, &smtp_text_loop);
 	else
-		ask(s, &address);
+		ask_about_recipient(s, &address);
 }
 
 void qmtp_envelope_answer(struct qmtp_server *s, const struct mail_verdict *verdict)
 {
 	if (verdict->class == MAIL_OK)
-		add(qmtp_package_current(s), s->question.address.text);
+		add_accepted_recipient(qmtp_package_current(s), s->question.address.text);
 	else
 		qmtp_answer_recipient(s, verdict);
 }

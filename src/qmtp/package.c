@@ -7,7 +7,7 @@
 enum { TRACE_SIZE = 512 };
 
 /* Those whose lines are wrong are often programs of our own users. */
-static struct smtp_text_rules rules_of(const struct qmtp_server *s)
+static struct smtp_text_rules text_rules_of_package(const struct qmtp_server *s)
 {
 	enum smtp_bare_newline rule = s->service->rules.bare_newline;
 	bool is_normalized = rule == SMTP_BARE_NEWLINE_AUTO ? s->peer.is_ours
@@ -33,7 +33,7 @@ void qmtp_package_begin(struct qmtp_server *s)
 	p->envelope = mail_envelope_new();
 	p->envelope->stage = s->service->stage;
 	p->text = (struct smtp_text){
-		.rules = rules_of(s), .arena = p->envelope->arena, .body = &p->body};
+		.rules = text_rules_of_package(s), .arena = p->envelope->arena, .body = &p->body};
 	s->count++;
 }
 
@@ -79,7 +79,7 @@ void qmtp_package_text_end(struct qmtp_package *p)
 		qmtp_package_refuse(p, refusal);
 }
 
-static void tell_message(const struct qmtp_server *s, const struct qmtp_package *p)
+static void tell_package_message(const struct qmtp_server *s, const struct qmtp_package *p)
 {
 	const struct smtp_watch *watch = &s->service->watch;
 
@@ -92,7 +92,7 @@ void qmtp_package_end(struct qmtp_server *s)
 	static const struct mail_verdict nobody = {MAIL_FAIL, "5.5.4", "No recipients"};
 	struct qmtp_package *p = qmtp_package_current(s);
 
-	tell_message(s, p);
+	tell_package_message(s, p);
 	if (p->recipient_count == 0)
 		qmtp_package_refuse(p, &nobody);
 	else if (qmtp_is_qmqp(s) &&
@@ -109,7 +109,7 @@ void qmtp_package_end(struct qmtp_server *s)
 	s->complete_count++;
 }
 
-static void report(const struct qmtp_server *s, const struct qmtp_package *p)
+static void report_package_refusal(const struct qmtp_server *s, const struct qmtp_package *p)
 {
 	const struct smtp_refusal refusal = {
 		.code = smtp_verdict_code(&p->verdict),
@@ -143,7 +143,7 @@ void qmtp_package_decide(struct qmtp_server *s, struct qmtp_package *p,
 {
 	p->verdict = *verdict;
 	if (verdict->class != MAIL_OK && p->envelope->recipient_count > 0)
-		report(s, p);
+		report_package_refusal(s, p);
 	p->phase = QMTP_PHASE_DECIDED;
 	qmtp_package_discard(p);
 	header_edit_free(p->text.edit);

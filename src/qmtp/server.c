@@ -111,7 +111,7 @@ void qmtp_server_turn_away(struct qmtp_server *s, const char *text)
 /* --- what comes in --- */
 
 /* Whether the bytes count for LIST_LEFT. */
-static bool is_listed(const struct qmtp_server *s)
+static bool is_byte_of_list(const struct qmtp_server *s)
 {
 	if (qmtp_is_qmqp(s))
 		return s->state != QMTP_STATE_WHOLE_LENGTH && s->state != QMTP_STATE_PACKAGE_END;
@@ -120,9 +120,9 @@ static bool is_listed(const struct qmtp_server *s)
 }
 
 /* False: the list ends before it. */
-static bool spend(struct qmtp_server *s, size_t count)
+static bool spend_list_bytes(struct qmtp_server *s, size_t count)
 {
-	if (!is_listed(s))
+	if (!is_byte_of_list(s))
 		return true;
 	if (count > s->list_left)
 		return false;
@@ -192,11 +192,11 @@ static void on_length(struct qmtp_server *s)
 	}
 }
 
-static void take_length(struct qmtp_server *s, char byte)
+static void take_length_byte(struct qmtp_server *s, char byte)
 {
 	if (s->state == first_state(s) && !qmtp_server_is_receiving(s))
 		qmtp_package_begin(s);
-	if (!spend(s, 1)) {
+	if (!spend_list_bytes(s, 1)) {
 		end_wrong(s);
 		return;
 	}
@@ -209,7 +209,7 @@ static void take_length(struct qmtp_server *s, char byte)
 	case QMTP_LENGTH_DONE:
 		s->left = s->length.value;
 		s->length = (struct qmtp_length){0};
-		if (is_listed(s) && s->left >= s->list_left)
+		if (is_byte_of_list(s) && s->left >= s->list_left)
 			end_wrong(s); /* there must be room for its comma, too */
 		else
 			on_length(s);
@@ -244,7 +244,7 @@ static size_t take_counted(struct qmtp_server *s, const char *data, size_t lengt
 		length = piece;
 	if (length > s->left)
 		length = (size_t)s->left;
-	(void)spend(s, length); /* on_length() has seen to that */
+	(void)spend_list_bytes(s, length); /* on_length() has seen to that */
 	s->left -= length;
 	if (s->state == QMTP_STATE_TEXT)
 		qmtp_package_text(qmtp_package_current(s), data, length);
@@ -276,14 +276,14 @@ static void on_comma(struct qmtp_server *s)
 
 static void take_comma(struct qmtp_server *s, char byte)
 {
-	if (byte == ',' && spend(s, 1))
+	if (byte == ',' && spend_list_bytes(s, 1))
 		on_comma(s);
 	else
 		end_wrong(s);
 }
 
 /* What has no bytes, or all of them, is complete. */
-static void settle(struct qmtp_server *s)
+static void settle_qmtp_state(struct qmtp_server *s)
 {
 	if (s->state == QMTP_STATE_TEXT && s->left == 0) {
 		if (!s->is_asking) {
@@ -299,7 +299,7 @@ static void settle(struct qmtp_server *s)
 	}
 }
 
-static size_t take(struct qmtp_server *s, const char *data, size_t length)
+static size_t take_qmtp_bytes(struct qmtp_server *s, const char *data, size_t length)
 {
 	switch (s->state) {
 	case QMTP_STATE_WHOLE_LENGTH:
@@ -307,7 +307,7 @@ static size_t take(struct qmtp_server *s, const char *data, size_t length)
 	case QMTP_STATE_SENDER_LENGTH:
 	case QMTP_STATE_LIST_LENGTH:
 	case QMTP_STATE_RECIPIENT_LENGTH:
-		take_length(s, *data);
+		take_length_byte(s, *data);
 		return 1;
 	case QMTP_STATE_CODING:
 		take_coding(s, *data);
@@ -334,8 +334,8 @@ size_t qmtp_server_input(struct qmtp_server *s, const char *data, size_t length)
 	size_t consumed = 0;
 
 	while (consumed < length && qmtp_server_is_ready(s)) {
-		consumed += take(s, data + consumed, length - consumed);
-		settle(s);
+		consumed += take_qmtp_bytes(s, data + consumed, length - consumed);
+		settle_qmtp_state(s);
 	}
 	return consumed;
 }
@@ -357,12 +357,12 @@ const struct qmtp_question *qmtp_server_question(const struct qmtp_server *s)
 	return s->is_asking ? &s->question : NULL;
 }
 
-static void go_on(struct qmtp_server *s)
+static void go_on_with_package(struct qmtp_server *s)
 {
 	if (s->is_stopping)
 		qmtp_server_end(s);
 	else
-		settle(s);
+		settle_qmtp_state(s);
 }
 
 void qmtp_server_answer(struct qmtp_server *s, const struct mail_verdict *verdict)
@@ -374,7 +374,7 @@ void qmtp_server_answer(struct qmtp_server *s, const struct mail_verdict *verdic
 		qmtp_package_refuse(qmtp_package_current(s), verdict);
 	else
 		qmtp_envelope_answer(s, verdict);
-	go_on(s);
+	go_on_with_package(s);
 }
 
 void qmtp_server_answer_open(struct qmtp_server *s, struct mail_id id)
@@ -383,5 +383,5 @@ void qmtp_server_answer_open(struct qmtp_server *s, struct mail_id id)
 		panic("an answer to no question of the QMTP server");
 	s->is_asking = false;
 	qmtp_package_open(s, id);
-	go_on(s);
+	go_on_with_package(s);
 }

@@ -86,7 +86,8 @@ static int take_hold(const struct adopt *adopt, struct mail_id from, struct mail
 			  : result;
 }
 
-static int write_envelope(struct queue_message *message, const struct mail_envelope *envelope)
+static int write_adopted_envelope(struct queue_message *message,
+				  const struct mail_envelope *envelope)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
 	int result = queue_control_write_envelope(&text, envelope);
@@ -94,8 +95,8 @@ static int write_envelope(struct queue_message *message, const struct mail_envel
 	return result == 0 ? queue_message_envelope(message, envelope->stage, &text) : result;
 }
 
-static int write_copy(struct adopt *adopt, struct queue_message *message,
-		      struct mail_envelope *envelope, struct mail_id from, int data)
+static int write_adopted_copy(struct adopt *adopt, struct queue_message *message,
+			      struct mail_envelope *envelope, struct mail_id from, int data)
 {
 	int result = copy_data(data, queue_message_file(message), envelope->size);
 
@@ -104,20 +105,21 @@ static int write_copy(struct adopt *adopt, struct queue_message *message,
 		result = take_event(adopt, envelope->trigger);
 	if (result >= 0)
 		result = take_hold(adopt, from, envelope->id);
-	return result == 0 ? write_envelope(message, envelope) : result;
+	return result == 0 ? write_adopted_envelope(message, envelope) : result;
 }
 
-static int write_report(struct queue_message *message, struct mail_envelope *envelope,
-			struct str content)
+static int write_report_of_successes(struct queue_message *message, struct mail_envelope *envelope,
+				     struct str content)
 {
 	int result = os_file_write(queue_message_file(message), content.data, content.length, 0);
 
 	envelope->id.number = queue_message_number(message);
-	return result == 0 ? write_envelope(message, envelope) : result;
+	return result == 0 ? write_adopted_envelope(message, envelope) : result;
 }
 
 /* Begins a message of SIZE bytes, which the caller owns. */
-static int begin(struct adopt *adopt, uint64_t size, struct queue_message **message_out)
+static int begin_adopted_message(struct adopt *adopt, uint64_t size,
+				 struct queue_message **message_out)
 {
 	struct queue_message *message = NULL;
 	int result = queue_store_has_room(adopt->here->store, size, 0);
@@ -135,8 +137,8 @@ static int begin(struct adopt *adopt, uint64_t size, struct queue_message **mess
 }
 
 /* If its RESULT of writing is 0, adds it to the group as ID. */
-static int add(struct adopt *adopt, struct queue_message *message, int result,
-	       const struct mail_envelope *envelope)
+static int add_to_adopted_group(struct adopt *adopt, struct queue_message *message, int result,
+				const struct mail_envelope *envelope)
 {
 	if (result < 0) {
 		queue_message_abandon(message);
@@ -149,18 +151,19 @@ static int add(struct adopt *adopt, struct queue_message *message, int result,
 	return 0;
 }
 
-static int copy(struct adopt *adopt, struct mail_envelope *envelope, struct mail_id from, int data)
+static int copy_adopted_message(struct adopt *adopt, struct mail_envelope *envelope,
+				struct mail_id from, int data)
 {
 	struct queue_message *message = NULL;
-	int result = begin(adopt, envelope->size, &message);
+	int result = begin_adopted_message(adopt, envelope->size, &message);
 
 	if (result < 0)
 		return result;
-	result = write_copy(adopt, message, envelope, from, data);
-	return add(adopt, message, result, envelope);
+	result = write_adopted_copy(adopt, message, envelope, from, data);
+	return add_to_adopted_group(adopt, message, result, envelope);
 }
 
-static int report(struct adopt *adopt, const struct queue_control *control, int data)
+static int report_owed_successes(struct adopt *adopt, const struct queue_control *control, int data)
 {
 	struct buffer content CLEANUP(buffer_clear) = {0};
 	struct mail_envelope *envelope = NULL;
@@ -171,10 +174,10 @@ static int report(struct adopt *adopt, const struct queue_control *control, int 
 	if (result <= 0)
 		return result;
 	envelope->size = content.length;
-	result = begin(adopt, envelope->size, &message);
+	result = begin_adopted_message(adopt, envelope->size, &message);
 	if (result == 0) {
-		result = write_report(message, envelope, buffer_view(&content));
-		result = add(adopt, message, result, envelope);
+		result = write_report_of_successes(message, envelope, buffer_view(&content));
+		result = add_to_adopted_group(adopt, message, result, envelope);
 	}
 	mail_envelope_free(envelope);
 	return result;
@@ -212,7 +215,7 @@ static int remove_there(struct adopt *adopt, struct mail_id id)
 }
 
 /* Commits the copies and reports of the group. */
-static void commit(struct adopt *adopt, int results[ADOPT_GROUP])
+static void commit_adopted_group(struct adopt *adopt, int results[ADOPT_GROUP])
 {
 	int made[MADE_MAX] = {0};
 
@@ -226,14 +229,14 @@ static void commit(struct adopt *adopt, int results[ADOPT_GROUP])
 	adopt->made_count = 0;
 }
 
-static int flush(struct adopt *adopt)
+static int flush_adopted_group(struct adopt *adopt)
 {
 	int results[ADOPT_GROUP] = {0};
 	int first_error = 0;
 
 	if (adopt->count == 0)
 		return 0;
-	commit(adopt, results);
+	commit_adopted_group(adopt, results);
 	for (size_t i = 0; i < adopt->count; i++) {
 		if (results[i] == 0)
 			results[i] = remove_there(adopt, adopt->from[i]);
@@ -251,7 +254,7 @@ static int flush(struct adopt *adopt)
 	return first_error;
 }
 
-static void abandon(struct adopt *adopt)
+static void abandon_adopted_group(struct adopt *adopt)
 {
 	for (size_t i = 0; i < adopt->made_count; i++)
 		queue_message_abandon(adopt->made[i]);
@@ -259,7 +262,7 @@ static void abandon(struct adopt *adopt)
 
 /* --- each message --- */
 
-static int leave(struct adopt *adopt, uint64_t number, const char *why)
+static int leave_message_there(struct adopt *adopt, uint64_t number, const char *why)
 {
 	char path[QUEUE_PATH_SIZE];
 
@@ -278,19 +281,21 @@ static int adopt_with(struct adopt *adopt, const struct queue_control *control, 
 
 	/* without bounce records everything that had to be reported has been */
 	if (has_bounce > 0)
-		result = report(adopt, control, data);
+		result = report_owed_successes(adopt, control, data);
 	if (result < 0)
 		return result;
 	envelope = adopt_remaining(control, has_bounce > 0);
 	if (envelope->recipient_count > 0)
-		result = copy(adopt, envelope, id, data);
+		result = copy_adopted_message(adopt, envelope, id, data);
 	mail_envelope_free(envelope);
 	if (result < 0)
 		return result;
 	if (adopt->made_count == made_before)
 		return remove_there(adopt, id);
 	adopt->from[adopt->count++] = id;
-	return adopt->count == ADOPT_GROUP || adopt->bytes >= ADOPT_GROUP_BYTES ? flush(adopt) : 0;
+	return adopt->count == ADOPT_GROUP || adopt->bytes >= ADOPT_GROUP_BYTES
+		       ? flush_adopted_group(adopt)
+		       : 0;
 }
 
 static int adopt_loaded(struct adopt *adopt, const struct queue_control *control)
@@ -303,19 +308,21 @@ static int adopt_loaded(struct adopt *adopt, const struct queue_control *control
 	int result;
 
 	if (data < 0)
-		return data == -ENOENT ? leave(adopt, number, "its data file is gone") : data;
+		return data == -ENOENT ? leave_message_there(adopt, number, "its data file is gone")
+				       : data;
 	result = queue_update_checksum_data(data, control->envelope->size, &checksum);
 	if (result == -EBADMSG)
-		result = leave(adopt, number, "its data file is too short");
+		result = leave_message_there(adopt, number, "its data file is too short");
 	else if (result == 0)
 		result = queue_control_has_data(control, checksum)
 				 ? adopt_with(adopt, control, data)
-				 : leave(adopt, number, "the disk has changed its data");
+				 : leave_message_there(adopt, number,
+						       "the disk has changed its data");
 	os_file_close(data);
 	return result;
 }
 
-static int on_message(void *context, uint64_t number)
+static int on_message_to_adopt(void *context, uint64_t number)
 {
 	struct adopt *adopt = context;
 	struct buffer text CLEANUP(buffer_clear) = {0};
@@ -331,14 +338,15 @@ static int on_message(void *context, uint64_t number)
 			return 0;
 	result = repair_load(&adopt->there, place, number, &text, &control);
 	if (result < 0)
-		return result == -EBADMSG ? leave(adopt, number, "its control file is damaged")
-					  : result;
+		return result == -EBADMSG
+			       ? leave_message_there(adopt, number, "its control file is damaged")
+			       : result;
 	result = adopt_loaded(adopt, control);
 	queue_control_free(control);
 	return result;
 }
 
-static int on_stray(void *context, const char *path)
+static int on_stray_to_adopt(void *context, const char *path)
 {
 	struct adopt *adopt = context;
 
@@ -353,13 +361,13 @@ static int adopt_all(struct adopt *adopt)
 
 	for (adopt->place = 0; result == 0 && adopt->place <= REPAIR_INFO; adopt->place++) {
 		if (adopt->place == REPAIR_INFO)
-			result = queue_store_each(store, QUEUE_INFO, NULL, on_message, on_stray,
-						  adopt);
+			result = queue_store_each(store, QUEUE_INFO, NULL, on_message_to_adopt,
+						  on_stray_to_adopt, adopt);
 		else
 			result = queue_store_each(store, QUEUE_TODO, mail_stage_name(adopt->place),
-						  on_message, on_stray, adopt);
+						  on_message_to_adopt, on_stray_to_adopt, adopt);
 		if (result == 0)
-			result = flush(adopt);
+			result = flush_adopted_group(adopt);
 	}
 	return result == 0 ? repair_barrier(&adopt->there) : result;
 }
@@ -374,7 +382,7 @@ int queue_adopt(struct queue_store *there, struct queue_intake *here,
 	adopt->here = here;
 	adopt->options = options;
 	result = adopt_all(adopt);
-	abandon(adopt);
+	abandon_adopted_group(adopt);
 	free(adopt);
 	return result;
 }

@@ -55,7 +55,7 @@ bool queue_cleaner_is_sure(const struct queue_cleaner *cleaner)
 
 /* --- one message --- */
 
-static int settle(struct queue_cleaner *cleaner, unsigned flags, uint64_t number)
+static int settle_queued_message(struct queue_cleaner *cleaner, unsigned flags, uint64_t number)
 {
 	const struct queue_settling settling = {cleaner->store, cleaner->services,
 						cleaner->service_count, cleaner->handler->removed,
@@ -67,7 +67,7 @@ static int settle(struct queue_cleaner *cleaner, unsigned flags, uint64_t number
 	return 0;
 }
 
-static int judge(struct queue_cleaner *cleaner, const struct number_entry *entry)
+static int judge_number_entry(struct queue_cleaner *cleaner, const struct number_entry *entry)
 {
 	unsigned flags = entry->flags;
 	bool has_todo = flags >= HAS_TODO;
@@ -76,7 +76,7 @@ static int judge(struct queue_cleaner *cleaner, const struct number_entry *entry
 	if (flags == (HAS_INFO | HAS_MESS) || (has_todo && (flags & (HAS_INFO | HAS_MESS)) == 0) ||
 	    cleaner->handler->is_busy(cleaner->context, entry->number))
 		return 0;
-	return has_todo ? settle(cleaner, flags, entry->number)
+	return has_todo ? settle_queued_message(cleaner, flags, entry->number)
 			: cleaner_judge(cleaner, entry->number);
 }
 
@@ -102,8 +102,8 @@ static int judge_side(struct queue_cleaner *cleaner, enum queue_place place, con
 /* --- all messages --- */
 
 /* The place of a phase; *FLAG is the flag of names there. */
-static enum queue_place place_of(const struct queue_cleaner *cleaner, const char **name,
-				 unsigned *flag)
+static enum queue_place place_of_phase(const struct queue_cleaner *cleaner, const char **name,
+				       unsigned *flag)
 {
 	static const enum queue_place sides[] = {QUEUE_BOUNCE, QUEUE_REMOTE, QUEUE_INTD};
 	size_t phase = cleaner->phase;
@@ -125,30 +125,30 @@ static enum queue_place place_of(const struct queue_cleaner *cleaner, const char
 	return QUEUE_LOCAL;
 }
 
-static int enter(struct queue_cleaner *cleaner)
+static int open_place_of_phase(struct queue_cleaner *cleaner)
 {
 	char path[QUEUE_PATH_SIZE];
 	const char *name;
 	unsigned flag;
-	enum queue_place place = place_of(cleaner, &name, &flag);
+	enum queue_place place = place_of_phase(cleaner, &name, &flag);
 
 	queue_store_part_path(place, name, cleaner->x, path);
 	return os_file_list_open(cleaner->store->directory, path, &cleaner->list);
 }
 
-static void fail(struct queue_cleaner *cleaner, int error)
+static void fail_cleaning(struct queue_cleaner *cleaner, int error)
 {
 	cleaner->has_failed = true;
 	cleaner->error = error;
 }
 
 /* Reads some names of a place: whether there may be more, or -errno. */
-static int read_names(struct queue_cleaner *cleaner)
+static int read_names_of_place(struct queue_cleaner *cleaner)
 {
 	const char *name;
 	unsigned flag;
-	enum queue_place place = place_of(cleaner, &name, &flag);
-	int result = cleaner->list == NULL ? enter(cleaner) : 1;
+	enum queue_place place = place_of_phase(cleaner, &name, &flag);
+	int result = cleaner->list == NULL ? open_place_of_phase(cleaner) : 1;
 
 	if (result == -ENOENT && place == QUEUE_LOCAL) /* as for queue_store_each_part() */
 		return 0;
@@ -167,7 +167,7 @@ static int read_names(struct queue_cleaner *cleaner)
 		}
 		result = judge_side(cleaner, place, name, number);
 		if (result < 0)
-			fail(cleaner, result);
+			fail_cleaning(cleaner, result);
 		result = 1;
 	}
 	return result;
@@ -185,9 +185,9 @@ static int judge_some(struct queue_cleaner *cleaner)
 		entry = &cleaner->table.entries[cleaner->judged++];
 		if (entry->number == 0)
 			continue;
-		result = judge(cleaner, entry);
+		result = judge_number_entry(cleaner, entry);
 		if (result < 0)
-			fail(cleaner, result);
+			fail_cleaning(cleaner, result);
 	}
 	return 1;
 }
@@ -229,7 +229,7 @@ static int judge_holds(struct queue_cleaner *cleaner)
 			return result;
 		result = judge_hold(cleaner, str_from(entry));
 		if (result < 0)
-			fail(cleaner, result);
+			fail_cleaning(cleaner, result);
 		result = 1;
 	}
 	return result;
@@ -241,7 +241,7 @@ static int end_holds(struct queue_cleaner *cleaner)
 	int result = cleaner->handler->end_hold != NULL ? judge_holds(cleaner) : 0;
 
 	if (result < 0)
-		fail(cleaner, result);
+		fail_cleaning(cleaner, result);
 	cleaner->is_finished = result <= 0;
 	if (cleaner->is_finished) {
 		os_file_list_close(cleaner->list);
@@ -251,7 +251,7 @@ static int end_holds(struct queue_cleaner *cleaner)
 }
 
 /* Begins the next phase, perhaps of the next X. */
-static void go_on(struct queue_cleaner *cleaner)
+static void begin_next_cleaning_phase(struct queue_cleaner *cleaner)
 {
 	os_file_list_close(cleaner->list);
 	cleaner->list = NULL;
@@ -273,13 +273,13 @@ int queue_cleaner_step(struct queue_cleaner *cleaner)
 	cleaner->error = 0;
 	if (cleaner->x == cleaner->store->split)
 		return end_holds(cleaner);
-	result = cleaner->phase == PHASE_JUDGE ? judge_some(cleaner) : read_names(cleaner);
+	result = cleaner->phase == PHASE_JUDGE ? judge_some(cleaner) : read_names_of_place(cleaner);
 	if (result < 0) {
-		fail(cleaner, result);
+		fail_cleaning(cleaner, result);
 		if (cleaner->phase < PHASE_JUDGE) /* if names are missing nothing can be judged */
 			cleaner->phase = PHASE_LOCAL + cleaner->service_count;
 	}
 	if (result <= 0)
-		go_on(cleaner);
+		begin_next_cleaning_phase(cleaner);
 	return cleaner->error < 0 ? cleaner->error : 1;
 }

@@ -110,8 +110,8 @@ static void look_at_text(struct queue_damage *damage, struct part_file *file)
 		tell_difference(damage, file->path, &control->differences[i]);
 }
 
-static void look_at_data(struct queue_damage *damage, const char *path, int file,
-			 const struct queue_control *control)
+static void check_data_checksum(struct queue_damage *damage, const char *path, int file,
+				const struct queue_control *control)
 {
 	struct queue_difference difference = {.part = QUEUE_PART_DATA,
 					      .length = control->envelope->size,
@@ -161,7 +161,8 @@ static int look_at_trailer(struct queue_damage *damage, struct part_file *file, 
 }
 
 /* Whether the envelope after the data is a later message's than CONTROL, which was put back. */
-static bool is_later(const struct part_file *file, const struct queue_control *control)
+static bool is_envelope_of_later_message(const struct part_file *file,
+					 const struct queue_control *control)
 {
 	return file->control != NULL && file->control->has_checksum &&
 	       file->control->envelope->id.number == control->envelope->id.number &&
@@ -176,16 +177,16 @@ static int look_at_data_file(struct queue_damage *damage, struct part_file *file
 	int data = os_file_open(damage->store->directory, file->path, OS_FILE_READ);
 	int result = data < 0 ? data : look_at_trailer(damage, file, data, control, &text);
 
-	if (control == NULL || is_later(file, control))
+	if (control == NULL || is_envelope_of_later_message(file, control))
 		control = file->control;
 	if (result == 0 && control != NULL)
-		look_at_data(damage, file->path, data, control);
+		check_data_checksum(damage, file->path, data, control);
 	if (data >= 0)
 		os_file_close(data);
 	return result;
 }
 
-static int look_at_queued(struct queue_damage *damage, enum mail_stage stage, uint64_t number)
+static int check_queued_message(struct queue_damage *damage, enum mail_stage stage, uint64_t number)
 {
 	char path[QUEUE_PATH_SIZE];
 	struct part_file file = {.path = path, .number = number, .stage = &stage};
@@ -226,7 +227,7 @@ static int look_at_waiting(struct queue_damage *damage, uint64_t number)
 	if (control.control == NULL)
 		data.number = number;
 	result = look_at_data_file(damage, &data, control.control);
-	if (control.control != NULL && is_later(&data, control.control))
+	if (control.control != NULL && is_envelope_of_later_message(&data, control.control))
 		tell_id(damage, &control);
 	queue_control_free(control.control);
 	queue_control_free(data.control);
@@ -237,6 +238,6 @@ int queue_damage_look(struct queue_damage *damage, const enum mail_stage *stage,
 {
 	damage->count = 0;
 	damage->format = 0;
-	return stage != NULL ? look_at_queued(damage, *stage, number)
+	return stage != NULL ? check_queued_message(damage, *stage, number)
 			     : look_at_waiting(damage, number);
 }

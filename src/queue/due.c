@@ -134,8 +134,8 @@ static bool read_more(struct queue_due_reader *reader)
 }
 
 /* The next line, which stays in the buffer. False at the end; a malformed line ends the list. */
-static bool next_line(struct queue_due_reader *reader, struct queue_due *due_out,
-		      size_t *length_out)
+static bool next_due_line(struct queue_due_reader *reader, struct queue_due *due_out,
+			  size_t *length_out)
 {
 	struct str text = buffer_view(&reader->text);
 	ptrdiff_t end = str_find(text, '\n');
@@ -168,7 +168,7 @@ static void add_item(struct queue_due_reader *reader, struct queue_due due)
 	reader->items[reader->count++] = due;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_due_numbers(const void *a, const void *b)
 {
 	uint64_t left = ((const struct queue_due *)a)->number;
 	uint64_t right = ((const struct queue_due *)b)->number;
@@ -184,7 +184,8 @@ static void read_directory(struct queue_due_reader *reader)
 
 	reader->count = 0;
 	while (!reader->is_at_end) {
-		reader->is_at_end = reader->count >= ITEMS_MAX || !next_line(reader, &due, &length);
+		reader->is_at_end =
+			reader->count >= ITEMS_MAX || !next_due_line(reader, &due, &length);
 		if (reader->is_at_end)
 			break;
 		if (reader->count == 0)
@@ -195,7 +196,7 @@ static void read_directory(struct queue_due_reader *reader)
 		buffer_consume(&reader->text, length);
 	}
 	if (reader->count > 1)
-		qsort(reader->items, reader->count, sizeof *reader->items, compare);
+		qsort(reader->items, reader->count, sizeof *reader->items, compare_due_numbers);
 }
 
 bool queue_due_find(struct queue_due_reader *reader, uint64_t number, int64_t *due_us_out)
@@ -211,7 +212,7 @@ bool queue_due_find(struct queue_due_reader *reader, uint64_t number, int64_t *d
 		read_directory(reader);
 	if (reader->x != x || reader->count == 0)
 		return false;
-	found = bsearch(&key, reader->items, reader->count, sizeof key, compare);
+	found = bsearch(&key, reader->items, reader->count, sizeof key, compare_due_numbers);
 	if (found != NULL)
 		*due_us_out = found->due_us;
 	return found != NULL;

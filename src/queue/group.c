@@ -25,14 +25,14 @@ struct queue_group {
 	struct os_worker *worker;
 };
 
-static void work(void *context)
+static void work_on_queue_group(void *context)
 {
 	struct queue_group *group = context;
 
 	group->handler->work(group->context, group->working.items, group->working.count);
 }
 
-static void start(void *context)
+static void start_queue_group(void *context)
 {
 	struct queue_group *group = context;
 	struct items empty = group->working;
@@ -47,7 +47,7 @@ static void start(void *context)
 	os_worker_start(group->worker);
 }
 
-static void on_done(void *context)
+static void on_queue_group_done(void *context)
 {
 	struct queue_group *group = context;
 
@@ -69,9 +69,9 @@ struct queue_group *queue_group_new(struct os_loop *loop, const struct queue_gro
 	group->loop = loop;
 	group->handler = handler;
 	group->context = context;
-	group->start_task = (struct os_task){.call = start, .context = group};
-	group->wakeup = os_wakeup_new(loop, on_done, group);
-	error = os_worker_new(work, group, group->wakeup, &group->worker);
+	group->start_task = (struct os_task){.call = start_queue_group, .context = group};
+	group->wakeup = os_wakeup_new(loop, on_queue_group_done, group);
+	error = os_worker_new(work_on_queue_group, group, group->wakeup, &group->worker);
 	if (error < 0)
 		cannot_begin("no thread for the disk", error);
 	return group;

@@ -14,7 +14,7 @@
 enum { NEW_TRIES = 64 };
 
 /* Makes a new file in pid/ under a name that no other process uses. */
-static int make_file(struct queue_intake *intake, struct queue_spare *spare_out)
+static int make_new_data_file(struct queue_intake *intake, struct queue_spare *spare_out)
 {
 	char path[QUEUE_PATH_SIZE];
 	int file = -EEXIST;
@@ -41,7 +41,7 @@ static int take_new(struct queue_intake *intake, struct queue_spare *spare_out)
 {
 	for (unsigned i = 0; i < NEW_TRIES; i++) {
 		struct os_file_info info = {0};
-		int result = make_file(intake, spare_out);
+		int result = make_new_data_file(intake, spare_out);
 
 		if (result < 0)
 			return result;
@@ -127,7 +127,8 @@ int queue_message_lend(struct queue_message *message, int *file_out)
 }
 
 /* Whether the id and size records of the envelope match the file. */
-static int check_envelope(const struct queue_message *message, struct str text, uint64_t *size_out)
+static int check_envelope_of_message(const struct queue_message *message, struct str text,
+				     uint64_t *size_out)
 {
 	struct mail_id id = {0};
 	bool has_size = false;
@@ -148,7 +149,7 @@ static int check_envelope(const struct queue_message *message, struct str text, 
 /* A reused file may have been longer. It is truncated after it was written rather than before:
  * its blocks stay where they are and its sync has less to do, which doubles the messages a
  * second. It has no name in todo/ before it is durable. */
-static int overwrite(struct queue_spare *spare, struct str bytes)
+static int overwrite_spare(struct queue_spare *spare, struct str bytes)
 {
 	uint64_t size = spare->size;
 	int result;
@@ -159,33 +160,34 @@ static int overwrite(struct queue_spare *spare, struct str bytes)
 						  : result;
 }
 
-static void add_checksum(struct buffer *text, uint32_t of_data)
+static void add_checksum_to_envelope(struct buffer *text, uint32_t of_data)
 {
 	if (queue_checksum_is_used(buffer_view(text)))
 		queue_checksum_add_head(text, buffer_view(text), of_data);
 }
 
-static int write_whole(struct queue_message *message, struct buffer *data, struct buffer *text)
+static int write_data_and_envelope(struct queue_message *message, struct buffer *data,
+				   struct buffer *text)
 {
 	uint64_t size = 0;
-	int result = check_envelope(message, buffer_view(text), &size);
+	int result = check_envelope_of_message(message, buffer_view(text), &size);
 
 	if (result < 0)
 		return result;
 	if (size != data->length || size > QUEUE_BY_VALUE_MAX)
 		return -EINVAL;
-	add_checksum(text, checksum_extend(0, buffer_data(data), data->length));
+	add_checksum_to_envelope(text, checksum_extend(0, buffer_data(data), data->length));
 	queue_trailer_append(data, size, buffer_view(text));
-	return overwrite(&message->data, buffer_view(data));
+	return overwrite_spare(&message->data, buffer_view(data));
 }
 
-static int write_envelope(const struct queue_message *message, struct buffer *text)
+static int write_envelope_to_trailer(const struct queue_message *message, struct buffer *text)
 {
 	struct os_file_info info;
 	uint32_t checksum = 0;
 	uint64_t size = 0;
 	uint64_t end;
-	int result = check_envelope(message, buffer_view(text), &size);
+	int result = check_envelope_of_message(message, buffer_view(text), &size);
 
 	if (result == 0)
 		result = os_file_info(message->data.file, &info);
@@ -196,7 +198,7 @@ static int write_envelope(const struct queue_message *message, struct buffer *te
 	result = queue_trailer_checksum(message->data.file, size, &checksum);
 	if (result < 0)
 		return result;
-	add_checksum(text, checksum);
+	add_checksum_to_envelope(text, checksum);
 	result = queue_trailer_write(message->data.file, size, buffer_view(text), &end);
 	/* the writer of the data may have written more than it says */
 	return result == 0 && info.size > end ? os_file_truncate(message->data.file, end) : result;
@@ -215,10 +217,10 @@ int queue_message_write(struct queue_message *message, enum mail_stage stage, st
 {
 	if (message->has_envelope || message->has_failed || message->is_shared)
 		return -EINVAL;
-	return end_writing(message, stage, write_whole(message, data, text));
+	return end_writing(message, stage, write_data_and_envelope(message, data, text));
 }
 
-static int take_back(struct queue_message *message)
+static int take_lent_file_back(struct queue_message *message)
 {
 	return message->is_lent ? queue_message_take_back(message) : 0;
 }
@@ -231,7 +233,7 @@ int queue_message_check_start(struct queue_message *message, struct str start)
 
 	if (start.length > sizeof data || message->has_envelope || message->has_failed)
 		return -EINVAL;
-	result = take_back(message);
+	result = take_lent_file_back(message);
 	if (result == 0) {
 		length = os_file_read(message->data.file, data, start.length, 0);
 		result = length < 0 ? (int)length : 0;
@@ -249,11 +251,12 @@ int queue_message_envelope(struct queue_message *message, enum mail_stage stage,
 
 	if (message->has_envelope || message->has_failed || !message->is_shared)
 		return -EINVAL;
-	result = take_back(message);
-	return end_writing(message, stage, result == 0 ? write_envelope(message, text) : result);
+	result = take_lent_file_back(message);
+	return end_writing(message, stage,
+			   result == 0 ? write_envelope_to_trailer(message, text) : result);
 }
 
-static void forget(struct queue_message *message)
+static void forget_queue_message(struct queue_message *message)
 {
 	pthread_mutex_lock(&message->intake->mutex);
 	*message->link = message->next;
@@ -266,13 +269,13 @@ static void forget(struct queue_message *message)
 void queue_message_release(struct queue_message *message)
 {
 	os_file_close(message->data.file);
-	forget(message);
+	forget_queue_message(message);
 }
 
 void queue_message_discard(struct queue_message *message)
 {
 	queue_spare_remove(message->intake, message->data);
-	forget(message);
+	forget_queue_message(message);
 }
 
 /* A file that never had a name in todo/ may be reused at once, unless another process may have
@@ -284,5 +287,5 @@ void queue_message_abandon(struct queue_message *message)
 		return;
 	}
 	queue_spare_give(message->intake, message->data);
-	forget(message);
+	forget_queue_message(message);
 }

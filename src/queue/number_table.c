@@ -6,7 +6,7 @@
 
 enum { FIRST_SIZE = 1024 };
 
-static struct number_entry *find(const struct number_table *table, uint64_t number)
+static struct number_entry *find_number_entry(const struct number_table *table, uint64_t number)
 {
 	size_t i = (size_t)((number * UINT64_C(0x9e3779b97f4a7c15)) >> 20) & (table->size - 1);
 
@@ -15,7 +15,7 @@ static struct number_entry *find(const struct number_table *table, uint64_t numb
 	return &table->entries[i];
 }
 
-static void grow(struct number_table *table)
+static void grow_number_table(struct number_table *table)
 {
 	struct number_table old = *table;
 
@@ -23,7 +23,7 @@ static void grow(struct number_table *table)
 	table->entries = memory_alloc_zero(table->size, sizeof *table->entries);
 	for (size_t i = 0; i < old.size; i++)
 		if (old.entries[i].number != 0)
-			*find(table, old.entries[i].number) = old.entries[i];
+			*find_number_entry(table, old.entries[i].number) = old.entries[i];
 	free(old.entries);
 }
 
@@ -32,8 +32,8 @@ void number_table_add(struct number_table *table, uint64_t number, unsigned flag
 	struct number_entry *entry;
 
 	if (table->count >= table->size / 2)
-		grow(table);
-	entry = find(table, number);
+		grow_number_table(table);
+	entry = find_number_entry(table, number);
 	table->count += entry->number == 0;
 	entry->number = number;
 	entry->flags |= flag;
@@ -41,7 +41,7 @@ void number_table_add(struct number_table *table, uint64_t number, unsigned flag
 
 unsigned number_table_flags(const struct number_table *table, uint64_t number)
 {
-	return table->size > 0 ? find(table, number)->flags : 0;
+	return table->size > 0 ? find_number_entry(table, number)->flags : 0;
 }
 
 void number_table_reset(struct number_table *table)

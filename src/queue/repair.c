@@ -24,7 +24,7 @@ static int set_message_aside(struct repair *repair, uint64_t number, const char 
 
 /* Whether the message can be kept: 0, -EBADMSG or another -errno. Damaged data can: they are held
  * when they are to be delivered. */
-static int judge(struct repair *repair, uint64_t number, unsigned place)
+static int judge_message_at_place(struct repair *repair, uint64_t number, unsigned place)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
 	struct queue_control *control;
@@ -97,14 +97,14 @@ static void tell_differences(const struct repair *repair, unsigned place, uint64
 }
 
 /* Checks a message at S4 or S5 (PLACE), whose data file is INFO. */
-static int check_message(struct repair *repair, unsigned place, uint64_t number,
-			 const struct os_file_info *info)
+static int check_message_at_place(struct repair *repair, unsigned place, uint64_t number,
+				  const struct os_file_info *info)
 {
 	bool is_true = info->inode == number;
 	int result;
 
 	tell_differences(repair, place, number);
-	result = judge(repair, number, place);
+	result = judge_message_at_place(repair, number, place);
 	if (result == -EBADMSG)
 		return set_damaged_aside(repair, place, number, is_true);
 	if (result < 0)
@@ -113,7 +113,7 @@ static int check_message(struct repair *repair, unsigned place, uint64_t number,
 		       : add_move(repair, (struct repair_move){info->inode, number, place});
 }
 
-static int on_queued(void *context, uint64_t number)
+static int on_message_to_repair(void *context, uint64_t number)
 {
 	struct repair *repair = context;
 	char path[QUEUE_PATH_SIZE];
@@ -125,7 +125,7 @@ static int on_queued(void *context, uint64_t number)
 	result = os_file_info_at(repair->store->directory, path, &info);
 	if (result < 0)
 		return result == -ENOENT ? 0 : result;
-	return check_message(repair, repair->place, number, &info);
+	return check_message_at_place(repair, repair->place, number, &info);
 }
 
 static int on_mess(void *context, uint64_t number)
@@ -149,7 +149,7 @@ static int on_mess(void *context, uint64_t number)
 	if (result < 0)
 		return result;
 	if (place == REPAIR_INFO)
-		return check_message(repair, place, number, &info);
+		return check_message_at_place(repair, place, number, &info);
 	/* between todo/ and info/: the name in todo/ counts */
 	if (info.inode == number || repair->options->dry_run)
 		return 0;
@@ -157,7 +157,7 @@ static int on_mess(void *context, uint64_t number)
 	return result < 0 ? result : 0;
 }
 
-static int on_stray(void *context, const char *path)
+static int on_stray_to_repair(void *context, const char *path)
 {
 	return repair_set_aside(context, path, "that is no message's name");
 }
@@ -195,7 +195,7 @@ static int on_side_stray(void *context, const char *path)
 {
 	const struct side *side = context;
 
-	return on_stray(side->repair, path);
+	return on_stray_to_repair(side->repair, path);
 }
 
 static int check_place(struct repair *repair, enum queue_place place, const char *name)
@@ -205,7 +205,7 @@ static int check_place(struct repair *repair, enum queue_place place, const char
 	return queue_store_each(repair->store, place, name, on_side, on_side_stray, &side);
 }
 
-static int check_places(struct repair *repair)
+static int check_places_of_queue(struct repair *repair)
 {
 	int result = check_place(repair, QUEUE_INTD, NULL);
 
@@ -258,11 +258,11 @@ static int check_messages(struct repair *repair)
 	for (unsigned stage = 0; result == 0 && stage < MAIL_STAGE_COUNT; stage++) {
 		repair->place = stage;
 		result = queue_store_each(repair->store, QUEUE_TODO, mail_stage_name(stage),
-					  on_queued, on_stray, repair);
+					  on_message_to_repair, on_stray_to_repair, repair);
 	}
 	if (result == 0)
-		result = queue_store_each(repair->store, QUEUE_MESS, NULL, on_mess, on_stray,
-					  repair);
+		result = queue_store_each(repair->store, QUEUE_MESS, NULL, on_mess,
+					  on_stray_to_repair, repair);
 	return result;
 }
 
@@ -295,7 +295,7 @@ static int repair_all(struct repair *repair)
 	if (result == 0 && is_real)
 		result = repair_in(repair);
 	if (result == 0)
-		result = check_places(repair);
+		result = check_places_of_queue(repair);
 	if (result == 0)
 		result = os_file_list(directory, "pid", on_pid, repair);
 	return result == 0 && is_real ? repair_barrier(repair) : result;
@@ -313,7 +313,7 @@ int queue_repair(struct queue_store *store, const struct queue_repair *options)
 	return result;
 }
 
-static int on_left(void *context, const char *name)
+static int on_name_left_in_repair(void *context, const char *name)
 {
 	(void)context;
 	(void)name;
@@ -322,7 +322,7 @@ static int on_left(void *context, const char *name)
 
 int queue_repair_is_pending(struct queue_store *store)
 {
-	int result = os_file_list(store->directory, "repair", on_left, NULL);
+	int result = os_file_list(store->directory, "repair", on_name_left_in_repair, NULL);
 
 	if (result == -ENOENT)
 		return 0;

@@ -21,7 +21,7 @@ enum {
 
 static const char format_line[] = "stagepost-queue 1\n";
 
-static int explain(struct buffer *reason, int error, const char *what)
+static int explain_queue_error(struct buffer *reason, int error, const char *what)
 {
 	if (reason != NULL)
 		buffer_append_format(reason, "%s: %s", what, strerror(-error));
@@ -45,7 +45,7 @@ static bool parse_format(struct str text, uint32_t *split_out)
 	return true;
 }
 
-static int read_format(int directory, uint32_t *split_out, struct buffer *reason)
+static int read_queue_format(int directory, uint32_t *split_out, struct buffer *reason)
 {
 	char text[FORMAT_SIZE_MAX];
 	ssize_t length;
@@ -56,7 +56,8 @@ static int read_format(int directory, uint32_t *split_out, struct buffer *reason
 	length = os_file_read(file, text, sizeof text, 0);
 	os_file_close(file);
 	if (length < 0)
-		return explain(reason, (int)length, "cannot read the queue's format file");
+		return explain_queue_error(reason, (int)length,
+					   "cannot read the queue's format file");
 	if (parse_format(str_slice(text, (size_t)length), split_out))
 		return 0;
 	if (reason != NULL)
@@ -64,8 +65,8 @@ static int read_format(int directory, uint32_t *split_out, struct buffer *reason
 	return -EPROTO;
 }
 
-static int open_or_create(const char *path, const struct queue_options *options, uint32_t *split,
-			  struct buffer *reason)
+static int open_or_create_queue(const char *path, const struct queue_options *options,
+				uint32_t *split, struct buffer *reason)
 {
 	int directory = os_file_open_directory(OS_FILE_HERE, path);
 	int result;
@@ -73,19 +74,20 @@ static int open_or_create(const char *path, const struct queue_options *options,
 	if (directory == -ENOENT && options->create) {
 		result = os_file_make_directory(OS_FILE_HERE, path);
 		if (result < 0 && result != -EEXIST)
-			return explain(reason, result, "cannot make the queue directory");
+			return explain_queue_error(reason, result,
+						   "cannot make the queue directory");
 		directory = os_file_open_directory(OS_FILE_HERE, path);
 	}
 	if (directory < 0)
-		return explain(reason, directory, "cannot open the queue directory");
-	result = read_format(directory, split, reason);
+		return explain_queue_error(reason, directory, "cannot open the queue directory");
+	result = read_queue_format(directory, split, reason);
 	if (result == -ENOENT && options->create) {
 		*split = options->split > 0 ? options->split : QUEUE_SPLIT_DEFAULT;
 		result = queue_create(directory, *split);
 		if (result == -EEXIST)
-			result = read_format(directory, split, reason);
+			result = read_queue_format(directory, split, reason);
 		else if (result < 0)
-			explain(reason, result, "cannot make a queue in the directory");
+			explain_queue_error(reason, result, "cannot make a queue in the directory");
 	} else if (result == -ENOENT) {
 		if (reason != NULL)
 			buffer_append_string(reason, "the directory holds no queue");
@@ -97,7 +99,7 @@ static int open_or_create(const char *path, const struct queue_options *options,
 	return result;
 }
 
-static int check(int directory, bool unsafe, struct buffer *reason)
+static int check_queue_filesystem(int directory, bool unsafe, struct buffer *reason)
 {
 	int result = queue_filesystem_check(directory, reason);
 
@@ -155,12 +157,12 @@ int queue_store_open(const char *path, const struct queue_options *options,
 
 	if (options->split > QUEUE_SPLIT_MAX)
 		return -EINVAL;
-	directory = open_or_create(path, options, &split, reason);
+	directory = open_or_create_queue(path, options, &split, reason);
 	if (directory < 0)
 		return directory;
 	result = options->make_lacking ? queue_create_lacking(directory, split) : 0;
 	if (result == 0 && !options->read_only)
-		result = check(directory, options->unsafe, reason);
+		result = check_queue_filesystem(directory, options->unsafe, reason);
 	if (result < 0) {
 		os_file_close(directory);
 		return result;

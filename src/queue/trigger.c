@@ -12,7 +12,8 @@ static void trigger_path(struct str name, char path[TRIGGER_PATH_SIZE])
 	snprintf(path, TRIGGER_PATH_SIZE, "trigger/" STR_FORMAT, STR_ARGUMENTS(name));
 }
 
-static void write_text(struct buffer *text, int64_t now_us, struct str reason, struct str until)
+static void write_trigger_text(struct buffer *text, int64_t now_us, struct str reason,
+			       struct str until)
 {
 	char since[TIMESTAMP_SIZE];
 
@@ -30,7 +31,7 @@ static void write_text(struct buffer *text, int64_t now_us, struct str reason, s
 
 /* A file that could not be written would be a trigger at the next reading, which nobody was told is
  * set, and a hold without its end. ERROR: why it could not. */
-static int take_back(const struct queue_store *store, const char *path, int error)
+static int remove_failed_trigger_file(const struct queue_store *store, const char *path, int error)
 {
 	int result = os_file_unlink(queue_store_directory(store), path);
 
@@ -58,13 +59,13 @@ int queue_trigger_set_until(struct queue_store *store, struct str name, int64_t 
 	file = os_file_open(queue_store_directory(store), path, OS_FILE_WRITE | OS_FILE_CREATE);
 	if (file < 0)
 		return file == -EEXIST ? 0 : file;
-	write_text(&text, now_us, reason, until);
+	write_trigger_text(&text, now_us, reason, until);
 	result = os_file_write(file, buffer_data(&text), text.length, 0);
 	if (result == 0 && until.length > 0)
 		result = os_file_sync(file);
 	os_file_close(file);
 	buffer_clear(&text);
-	return result < 0 ? take_back(store, path, result) : 0;
+	return result < 0 ? remove_failed_trigger_file(store, path, result) : 0;
 }
 
 int queue_trigger_is_set(struct queue_store *store, struct str name)

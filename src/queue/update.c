@@ -47,14 +47,14 @@ static void add_directory(struct group *group, size_t i, enum queue_place place,
 			       place == QUEUE_INFO};
 }
 
-static void fail(struct group *group, size_t i, int error)
+static void fail_queue_update(struct group *group, size_t i, int error)
 {
 	if (group->updates[i]->result == 0)
 		group->updates[i]->result = error;
 }
 
 /* Directories of info/ have been synced: names made in them before are durable. */
-static void settle(const struct group *group)
+static void mark_info_directories_settled(const struct group *group)
 {
 	for (size_t i = 0; i < group->owner_count; i++) {
 		const struct queue_update *update = group->updates[group->owners[i].update];
@@ -65,7 +65,7 @@ static void settle(const struct group *group)
 }
 
 /* Each directory once; if it fails, so does every update with a name in it. */
-static void sync_each_directory(struct group *group)
+static void sync_directories_of_updates(struct group *group)
 {
 	int error = queue_directories_open(&group->directories, group->store);
 	int lost = queue_directories_sync(&group->directories);
@@ -73,8 +73,8 @@ static void sync_each_directory(struct group *group)
 	if (error == 0 && lost == 0)
 		return;
 	for (size_t i = 0; i < group->owner_count; i++)
-		fail(group, group->owners[i].update,
-		     group->directories.items[group->owners[i].directory].result);
+		fail_queue_update(group, group->owners[i].update,
+				  group->directories.items[group->owners[i].directory].result);
 }
 
 /* On a filesystem that keeps order S5 needs no sync: it begins when the name in todo/ is
@@ -94,8 +94,8 @@ static bool is_to_store(const struct group *group, size_t i, bool before_names)
 }
 
 /* Syncs what was written to the open files, in parallel. */
-static void for_each_file(struct group *group, bool before_names,
-			  void (*store_many)(const int *files, size_t count, int *results))
+static void sync_files_of_updates(struct group *group, bool before_names,
+				  void (*store_many)(const int *files, size_t count, int *results))
 {
 	int *files = memory_alloc((group->count + 1) * sizeof *files);
 	int *results = memory_alloc((group->count + 1) * sizeof *results);
@@ -110,7 +110,7 @@ static void for_each_file(struct group *group, bool before_names,
 		if (!is_to_store(group, i, before_names))
 			continue;
 		group->store->has_lost |= results[count] < 0;
-		fail(group, i, results[count++]);
+		fail_queue_update(group, i, results[count++]);
 	}
 	free(files);
 	free(results);
@@ -122,7 +122,7 @@ static int sync_whole(struct group *group)
 
 	group->store->has_lost |= result < 0;
 	for (size_t i = 0; result < 0 && i < group->count; i++)
-		fail(group, i, result);
+		fail_queue_update(group, i, result);
 	return result;
 }
 
@@ -133,10 +133,10 @@ static void sync_step(struct group *group)
 	if (group->directories.count > 0 && group->sync == QUEUE_SYNC_FILESYSTEM) {
 		(void)sync_whole(group); /* each update has its result */
 	} else {
-		for_each_file(group, false, os_file_sync_many);
-		sync_each_directory(group);
+		sync_files_of_updates(group, false, os_file_sync_many);
+		sync_directories_of_updates(group);
 	}
-	settle(group);
+	mark_info_directories_settled(group);
 	for (size_t i = 0; i < group->count; i++) {
 		os_file_close(group->files[i]);
 		group->files[i] = -1;
@@ -215,16 +215,17 @@ static void write_bounces(struct group *group)
 			continue;
 		group->files[i] = open_bounce(group, i);
 		if (group->files[i] < 0) {
-			fail(group, i, group->files[i]);
+			fail_queue_update(group, i, group->files[i]);
 			continue;
 		}
 		/* also if the name existed: an earlier process may have made it. Where order is
 		 * kept, the sync of the file, which grows, is enough */
 		if (group->sync != QUEUE_SYNC_ORDERED)
 			add_directory(group, i, QUEUE_BOUNCE, NULL);
-		fail(group, i,
-		     update_append(group->store, group->files[i], group->updates[i]->bounce,
-				   &group->bounces[i].is_longer));
+		fail_queue_update(group, i,
+				  update_append(group->store, group->files[i],
+						group->updates[i]->bounce,
+						&group->bounces[i].is_longer));
 		count++;
 	}
 	if (count > 0)
@@ -234,7 +235,7 @@ static void write_bounces(struct group *group)
 
 /* From now on the outcomes may come to the disk, also those of an update that fails: the records
  * stay. */
-static void note_bounces(struct group *group, bool are_durable)
+static void note_bounced_updates(struct group *group, bool are_durable)
 {
 	for (size_t i = 0; i < group->count; i++) {
 		struct queue_update *update = group->updates[i];
@@ -253,7 +254,7 @@ static bool is_unsettled(const struct group *group, const struct queue_update *u
 	       !group->store->has_settled[update->number % group->store->split];
 }
 
-static void write_controls(struct group *group)
+static void write_controls_of_updates(struct group *group)
 {
 	for (size_t i = 0; i < group->count; i++) {
 		struct queue_update *update = group->updates[i];
@@ -267,7 +268,7 @@ static void write_controls(struct group *group)
 		else
 			group->files[i] = update_append_control(group->store, update);
 		if (group->files[i] < 0)
-			fail(group, i, group->files[i]);
+			fail_queue_update(group, i, group->files[i]);
 		else if (is_unsettled(group, update))
 			add_directory(group, i, QUEUE_INFO, NULL);
 	}
@@ -349,7 +350,7 @@ static int name_all(struct group *group, size_t i)
 }
 
 /* Before S5 there is no control file to append to, and none without a map at S5. */
-static int check(const struct queue_update *update)
+static int check_queue_update(const struct queue_update *update)
 {
 	if (update->preprocess != (update->is_queued && update->control.length > 0))
 		return -EINVAL;
@@ -377,25 +378,26 @@ void queue_update_commit_group(struct queue_store *store, struct queue_update **
 	for (size_t i = 0; i < count; i++) {
 		group.files[i] = -1;
 		updates[i]->is_in_doubt = false;
-		updates[i]->result = check(updates[i]);
+		updates[i]->result = check_queue_update(updates[i]);
 		if (updates[i]->result == 0)
 			updates[i]->result = update_check_identity(store, updates[i]);
 	}
 	write_bounces(&group);
-	note_bounces(&group, true);
+	note_bounced_updates(&group, true);
 	group.is_of_controls = true;
 	group.is_ordered = group.sync == QUEUE_SYNC_ORDERED;
-	write_controls(&group);
-	for_each_file(&group, true, group.is_ordered ? os_file_write_out_many : os_file_sync_many);
+	write_controls_of_updates(&group);
+	sync_files_of_updates(&group, true,
+			      group.is_ordered ? os_file_write_out_many : os_file_sync_many);
 	for (size_t i = 0; i < count; i++)
 		if (updates[i]->result == 0 && (updates[i]->preprocess || updates[i]->is_whole))
-			fail(&group, i, name_all(&group, i));
+			fail_queue_update(&group, i, name_all(&group, i));
 	/* the map and the names together: S5 begins after this, when the name in todo/ is
 	 * removed */
 	sync_step(&group);
 	/* the filesystem stopped keeping order meanwhile */
 	if (group.is_ordered && !queue_store_kept_order(store) && sync_whole(&group) < 0)
-		note_bounces(&group, false);
+		note_bounced_updates(&group, false);
 	for (size_t i = 0; i < count; i++) {
 		updates[i]->is_in_doubt &= updates[i]->result < 0;
 		if (updates[i]->result < 0 && updates[i]->is_whole)

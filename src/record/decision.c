@@ -12,7 +12,7 @@ struct decisions {
 	bool *is_known; /* of each: there is a row, which the attempt has */
 };
 
-static void take(void *context, const struct record_value *values, size_t count)
+static void take_decision_row(void *context, const struct record_value *values, size_t count)
 {
 	struct decisions *decisions = context;
 	size_t at = record_some_at(&decisions->some);
@@ -25,32 +25,33 @@ static void take(void *context, const struct record_value *values, size_t count)
 	decisions->is_known[at] = true;
 }
 
-static struct record_value text_of(struct str text)
+static struct record_value text_value_of_decision(struct str text)
 {
 	return (struct record_value){.kind = RECORD_TEXT, .bytes = text};
 }
 
-static void set_key(const struct record_attempt *attempt, struct record_value *values)
+static void set_key_of_decision(const struct record_attempt *attempt, struct record_value *values)
 {
 	values[0] = record_number(attempt->message);
-	values[1] = text_of(attempt->place.user);
-	values[2] = text_of(attempt->decision.purpose);
+	values[1] = text_value_of_decision(attempt->place.user);
+	values[2] = text_value_of_decision(attempt->decision.purpose);
 }
 
 /* Of those that are not known; new messages have none. */
-static int find(struct decisions *decisions, bool of_new)
+static int find_decisions(struct decisions *decisions, bool of_new)
 {
 	record_some_begin(&decisions->some, decisions->sql, RECORD_DECISION_FIND, 3,
 			  decisions->count);
-	decisions->some.call.row = take;
+	decisions->some.call.row = take_decision_row;
 	decisions->some.call.context = decisions;
 	for (size_t i = 0; i < decisions->count; i++)
 		if (!decisions->is_known[i] && (of_new || !decisions->attempts[i]->is_new))
-			set_key(decisions->attempts[i], record_some_add(&decisions->some, i));
+			set_key_of_decision(decisions->attempts[i],
+					    record_some_add(&decisions->some, i));
 	return record_some_run(&decisions->some);
 }
 
-static int insert(struct decisions *decisions)
+static int insert_decisions(struct decisions *decisions)
 {
 	struct record_some some;
 	int error;
@@ -65,9 +66,9 @@ static int insert(struct decisions *decisions)
 		/* nobody else can have decided about what only we can see yet */
 		some.wants_outcomes |= !attempt->is_new;
 		values = record_some_add(&some, i);
-		set_key(attempt, values);
-		values[3] = text_of(attempt->place.folder);
-		values[4] = text_of(attempt->decision.rule);
+		set_key_of_decision(attempt, values);
+		values[3] = text_value_of_decision(attempt->place.folder);
+		values[4] = text_value_of_decision(attempt->decision.rule);
 		values[5] = record_number(attempt->decision.flags);
 	}
 	error = record_some_run(&some);
@@ -85,7 +86,7 @@ static bool all_are_known(const struct decisions *decisions)
 	return true;
 }
 
-static bool are_valid(struct record_attempt **attempts, size_t count)
+static bool are_valid_decisions(struct record_attempt **attempts, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		const struct record_attempt *attempt = attempts[i];
@@ -107,17 +108,17 @@ int record_sql_decide(struct record *record, struct record_attempt **attempts, s
 
 	if (error != 0)
 		return error;
-	if (!are_valid(attempts, count))
+	if (!are_valid_decisions(attempts, count))
 		return -EINVAL;
 	arena_reset(sql->arena);
 	decisions.is_known = arena_alloc(sql->arena, count * sizeof *decisions.is_known);
 	memset(decisions.is_known, 0, count * sizeof *decisions.is_known);
-	error = find(&decisions, false);
+	error = find_decisions(&decisions, false);
 	if (error == 0 && !all_are_known(&decisions))
-		error = insert(&decisions);
+		error = insert_decisions(&decisions);
 	/* without the lock another one may have been faster */
 	if (error == 0 && !all_are_known(&decisions))
-		error = find(&decisions, true);
+		error = find_decisions(&decisions, true);
 	if (error == 0 && !all_are_known(&decisions))
 		return record_sql_fail(sql, -EDEADLK, "a decision was neither there nor new");
 	return error;
@@ -131,15 +132,15 @@ int record_sql_move(struct record *record, struct record_attempt **attempts, siz
 
 	if (error != 0)
 		return error;
-	if (!are_valid(attempts, count))
+	if (!are_valid_decisions(attempts, count))
 		return -EINVAL;
 	arena_reset(sql->arena);
 	record_some_begin(&some, sql, RECORD_DECISION_MOVE, 4, count);
 	for (size_t i = 0; i < count; i++) {
 		struct record_value *values = record_some_add(&some, i);
 
-		set_key(attempts[i], values);
-		values[3] = text_of(attempts[i]->place.folder);
+		set_key_of_decision(attempts[i], values);
+		values[3] = text_value_of_decision(attempts[i]->place.folder);
 	}
 	return record_some_run(&some);
 }

@@ -17,7 +17,8 @@ struct look {
 	bool *is_seen;      /* of each: its row is there */
 };
 
-static void take_other(struct record_attempt *attempt, const struct record_value *values)
+static void take_attempt_of_filing(struct record_attempt *attempt,
+				   const struct record_value *values)
 {
 	struct record_filing *row = &attempt->row;
 
@@ -33,7 +34,7 @@ static void take_other(struct record_attempt *attempt, const struct record_value
 		row->last_us = values[BEGAN_US].number;
 }
 
-static void take_row(void *context, const struct record_value *values, size_t count)
+static void take_filing_row(void *context, const struct record_value *values, size_t count)
 {
 	struct look *look = context;
 	size_t at = record_some_at(&look->some);
@@ -51,11 +52,11 @@ static void take_row(void *context, const struct record_value *values, size_t co
 			.filed_us = values[FILED_US].number,
 		};
 	look->is_seen[at] = true;
-	take_other(attempt, values);
+	take_attempt_of_filing(attempt, values);
 }
 
-static void begin_look(struct look *look, struct record *record, struct record_attempt **attempts,
-		       size_t count)
+static void begin_look_at_filings(struct look *look, struct record *record,
+				  struct record_attempt **attempts, size_t count)
 {
 	struct record_sql *sql = record_sql_of(record);
 
@@ -71,16 +72,16 @@ static void begin_look(struct look *look, struct record *record, struct record_a
 	memset(look->is_seen, 0, count * sizeof *look->is_seen);
 }
 
-/* Rows of STATEMENT come to take_row(). */
+/* Rows of STATEMENT come to take_filing_row(). */
 static void begin_rows(struct look *look, enum record_statement statement, size_t columns)
 {
 	record_some_begin(&look->some, look->sql, statement, columns, look->count);
-	look->some.call.row = take_row;
+	look->some.call.row = take_filing_row;
 	look->some.call.context = look;
 }
 
 /* Of those that are not seen yet. */
-static int find(struct look *look)
+static int find_filings(struct look *look)
 {
 	begin_rows(look, RECORD_FILING_FIND, 3);
 	for (size_t i = 0; i < look->count; i++) {
@@ -139,19 +140,19 @@ static bool all_are_seen(const struct look *look)
 
 static int find_or_make(struct look *look, int64_t now_us)
 {
-	int error = find(look);
+	int error = find_filings(look);
 
 	if (error == 0 && !all_are_seen(look))
 		error = make_rows(look, now_us);
 	/* without the lock another one may have been faster */
 	if (error == 0 && !all_are_seen(look))
-		error = find(look);
+		error = find_filings(look);
 	if (error == 0 && !all_are_seen(look))
 		return record_sql_fail(look->sql, -EDEADLK, "a filing was neither there nor new");
 	return error;
 }
 
-static bool is_settled(const struct record_filing *row)
+static bool is_filing_settled(const struct record_filing *row)
 {
 	return row->state == RECORD_FILED && row->others == 0;
 }
@@ -162,7 +163,7 @@ static void set_attempt(const struct record_attempt *attempt, struct record_valu
 	values[1] = record_bytes(attempt->token.bytes, sizeof attempt->token.bytes);
 }
 
-static int note(const struct look *look, int64_t now_us)
+static int insert_attempts(const struct look *look, int64_t now_us)
 {
 	struct record_some some;
 	int error;
@@ -172,7 +173,7 @@ static int note(const struct look *look, int64_t now_us)
 		const struct record_attempt *attempt = look->attempts[i];
 		struct record_value *values;
 
-		if (attempt->row.is_ours || is_settled(&attempt->row))
+		if (attempt->row.is_ours || is_filing_settled(&attempt->row))
 			continue;
 		values = record_some_add(&some, i);
 		set_attempt(attempt, values);
@@ -184,7 +185,7 @@ static int note(const struct look *look, int64_t now_us)
 	return error;
 }
 
-static bool are_valid(struct record_attempt **attempts, size_t count)
+static bool are_valid_filings(struct record_attempt **attempts, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		const struct record_place *place = &attempts[i]->place;
@@ -204,11 +205,11 @@ int record_sql_open(struct record *record, struct record_attempt **attempts, siz
 
 	if (error != 0)
 		return error;
-	if (!are_valid(attempts, count))
+	if (!are_valid_filings(attempts, count))
 		return -EINVAL;
-	begin_look(&look, record, attempts, count);
+	begin_look_at_filings(&look, record, attempts, count);
 	error = find_or_make(&look, now_us);
-	return error == 0 ? note(&look, now_us) : error;
+	return error == 0 ? insert_attempts(&look, now_us) : error;
 }
 
 /* The transaction goes on; whoever gives up says so. */
@@ -226,7 +227,7 @@ int record_sql_look(struct record *record, struct record_attempt **attempts, siz
 
 	if (error != 0)
 		return error;
-	begin_look(&look, record, attempts, count);
+	begin_look_at_filings(&look, record, attempts, count);
 	begin_rows(&look, RECORD_FILING_LOOK, 1);
 	for (size_t i = 0; i < count; i++)
 		*record_some_add(&look.some, i) = record_number(attempts[i]->row.number);

@@ -3,7 +3,8 @@
 #include "record/internal.h"
 #include <errno.h>
 
-static void add(struct record_some *some, const struct record_place *place, size_t which)
+static void add_mailbox_of_place(struct record_some *some, const struct record_place *place,
+				 size_t which)
 {
 	struct record_value *values = record_some_add(some, which);
 
@@ -16,7 +17,7 @@ struct found {
 	int64_t *numbers;
 };
 
-static void take_number(void *context, const struct record_value *values, size_t count)
+static void take_mailbox_number(void *context, const struct record_value *values, size_t count)
 {
 	struct found *found = context;
 
@@ -25,18 +26,18 @@ static void take_number(void *context, const struct record_value *values, size_t
 }
 
 /* Those that were there, or were made for another one of the group. */
-static int find(struct record_sql *sql, struct record_attempt **attempts, size_t count,
-		int64_t *numbers)
+static int find_mailboxes(struct record_sql *sql, struct record_attempt **attempts, size_t count,
+			  int64_t *numbers)
 {
 	struct found found = {.numbers = numbers};
 	int error;
 
 	record_some_begin(&found.some, sql, RECORD_MAILBOX_FIND, 2, count);
-	found.some.call.row = take_number;
+	found.some.call.row = take_mailbox_number;
 	found.some.call.context = &found;
 	for (size_t i = 0; i < count; i++)
 		if (numbers[i] == 0)
-			add(&found.some, &attempts[i]->place, i);
+			add_mailbox_of_place(&found.some, &attempts[i]->place, i);
 	error = record_some_run(&found.some);
 	for (size_t i = 0; error == 0 && i < count; i++)
 		if (numbers[i] == 0)
@@ -55,14 +56,15 @@ int record_mailboxes_make(struct record_sql *sql, struct record_attempt **attemp
 	some.wants_outcomes = true;
 	for (size_t i = 0; i < count; i++)
 		if (numbers[i] == 0)
-			add(&some, &attempts[i]->place, i);
+			add_mailbox_of_place(&some, &attempts[i]->place, i);
 	error = record_some_run(&some);
 	for (size_t i = 0; error == 0 && i < some.count; i++)
 		numbers[some.which[i]] = some.outcomes[i].inserted;
-	return error == 0 ? find(sql, attempts, count, numbers) : error;
+	return error == 0 ? find_mailboxes(sql, attempts, count, numbers) : error;
 }
 
-static void take_one(void *context, const struct record_value *values, size_t count)
+static void take_number_of_one_mailbox(void *context, const struct record_value *values,
+				       size_t count)
 {
 	(void)count;
 	*(int64_t *)context = values[0].number;
@@ -86,7 +88,7 @@ int record_sql_new_folders(struct record *record, const struct record_place *pla
 	if (!record_text_is_valid(place->user, RECORD_ADDRESS_MAX) ||
 	    !record_text_is_valid(place->folder, RECORD_FOLDER_MAX))
 		return -EINVAL;
-	find.row = new.row = take_one;
+	find.row = new.row = take_number_of_one_mailbox;
 	find.context = &known;
 	new.context = &count;
 	error = record_run(sql, &find);

@@ -20,7 +20,8 @@ static void take_found(void *context, const struct record_value *values, size_t 
 }
 
 /* Those that are there, of all without a number. */
-static int find(struct record_sql *sql, struct record_entry *entries, size_t count)
+static int find_recorded_messages(struct record_sql *sql, struct record_entry *entries,
+				  size_t count)
 {
 	struct finding finding = {.entries = entries};
 
@@ -197,12 +198,12 @@ int record_sql_put(struct record *record, struct record_entry *entries, size_t c
 		entries[i].is_new = false;
 	}
 	if (error == 0)
-		error = find(sql, entries, count);
+		error = find_recorded_messages(sql, entries, count);
 	if (error == 0)
 		error = insert_all(sql, entries, count);
 	/* without the lock another one may have been faster: then the row is there now */
 	if (error == 0)
-		error = find(sql, entries, count);
+		error = find_recorded_messages(sql, entries, count);
 	for (size_t i = 0; error == 0 && i < count; i++)
 		if (entries[i].number == 0)
 			return record_sql_fail(sql, -EDEADLK,

@@ -47,7 +47,7 @@ static void take_chosen(void *context, const struct record_value *values, size_t
 	chosen->numbers[chosen->count++] = values[0].number;
 }
 
-static int choose(struct record_sql *sql, struct chosen *chosen)
+static int choose_messages_to_prune(struct record_sql *sql, struct chosen *chosen)
 {
 	const struct record_value values[] = {record_number(chosen->before_us),
 					      record_number((int64_t)chosen->limit)};
@@ -92,7 +92,7 @@ int record_sql_prune(struct record *record, int64_t before_us, unsigned limit, u
 
 	chosen_init(&chosen, before_us, limit);
 	if (error == 0)
-		error = choose(sql, &chosen);
+		error = choose_messages_to_prune(sql, &chosen);
 	if (error == 0)
 		error = record_lock_all(record, chosen.turns, chosen.count);
 	if (error == 0)

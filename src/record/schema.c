@@ -60,41 +60,42 @@ static const char *const VERSION_2[] = {
 
 static const char *const *const VERSIONS[RECORD_SCHEMA] = {VERSION_1, VERSION_2};
 
-static void take_number(void *context, const struct record_value *values, size_t count)
+static void take_number_of_schema(void *context, const struct record_value *values, size_t count)
 {
 	(void)count;
 	*(int64_t *)context = values[0].number;
 }
 
-static int run(struct record_sql *sql, const char *text, int64_t *number_out)
+static int run_schema_statement(struct record_sql *sql, const char *text, int64_t *number_out)
 {
 	struct record_call call = {.statement = RECORD_STATEMENTS,
 				   .text = text,
-				   .row = number_out != NULL ? take_number : NULL,
+				   .row = number_out != NULL ? take_number_of_schema : NULL,
 				   .context = number_out,
 				   .rows = 1};
 
 	return sql->driver->run(sql, &call);
 }
 
-static int count_tables(struct record_sql *sql, const char *name, int64_t *count_out)
+static int count_tables_of_name(struct record_sql *sql, const char *name, int64_t *count_out)
 {
 	char text[80];
 
 	snprintf(text, sizeof text, "{count tables} = '%s'", name);
-	return run(sql, text, count_out);
+	return run_schema_statement(sql, text, count_out);
 }
 
 /* 0: there are no tables yet. The first to be made is record_meta. */
 static int read_version(struct record_sql *sql, int64_t *version_out)
 {
 	int64_t tables = 0;
-	int error = count_tables(sql, "record_meta", &tables);
+	int error = count_tables_of_name(sql, "record_meta", &tables);
 
 	*version_out = 0;
 	if (error == 0 && tables > 0)
-		error = run(sql, "SELECT version FROM record_meta WHERE program = 'stagepost'",
-			    version_out);
+		error = run_schema_statement(
+			sql, "SELECT version FROM record_meta WHERE program = 'stagepost'",
+			version_out);
 	if (error == 0 && *version_out > RECORD_SCHEMA)
 		return record_sql_fail(sql, -EPROTO,
 				       "the tables have version %lld, this program knows %d",
@@ -107,33 +108,33 @@ static int refuse_others(struct record_sql *sql)
 {
 	int64_t ours = 0;
 	int64_t others = 0;
-	int error = count_tables(sql, "record_meta", &ours);
+	int error = count_tables_of_name(sql, "record_meta", &ours);
 
 	if (error == 0)
-		error = count_tables(sql, "message", &others);
+		error = count_tables_of_name(sql, "message", &others);
 	if (error == 0 && ours == 0 && others > 0)
 		return record_sql_fail(sql, -EPROTO, "the table \"message\" is another program's");
 	return error;
 }
 
-static int upgrade(struct record_sql *sql, int64_t version)
+static int upgrade_record_schema(struct record_sql *sql, int64_t version)
 {
 	char text[80];
 	int error = 0;
 
 	for (; version < RECORD_SCHEMA && error == 0; version++) {
 		for (const char *const *at = VERSIONS[version]; *at != NULL && error == 0; at++)
-			error = run(sql, *at, NULL);
+			error = run_schema_statement(sql, *at, NULL);
 		snprintf(text, sizeof text, "UPDATE record_meta SET version = %lld",
 			 (long long)version + 1);
 		if (error == 0)
-			error = run(sql, text, NULL);
+			error = run_schema_statement(sql, text, NULL);
 	}
 	return error;
 }
 
 /* Looks again, as another one may have been faster. */
-static int make(struct record_sql *sql)
+static int make_record_schema(struct record_sql *sql)
 {
 	int64_t version;
 	int error = sql->driver->begin_schema(sql);
@@ -143,7 +144,7 @@ static int make(struct record_sql *sql)
 	if (error == 0)
 		error = read_version(sql, &version);
 	if (error == 0)
-		error = upgrade(sql, version);
+		error = upgrade_record_schema(sql, version);
 	return error == 0 ? sql->driver->end_schema(sql) : error;
 }
 
@@ -152,5 +153,5 @@ int record_sql_prepare(struct record_sql *sql)
 	int64_t version;
 	int error = read_version(sql, &version);
 
-	return error == 0 && version < RECORD_SCHEMA ? make(sql) : error;
+	return error == 0 && version < RECORD_SCHEMA ? make_record_schema(sql) : error;
 }

@@ -78,7 +78,7 @@ bool record_sql_is_once(const struct record_call *call)
 	       strstr(TEXTS[call->statement], "{once}") != NULL;
 }
 
-static const char *meaning(const struct record_dialect *dialect, struct str word)
+static const char *word_in_dialect(const struct record_dialect *dialect, struct str word)
 {
 	for (const char *at = dialect->words; *at != '\0';) {
 		const char *found = at + strlen(at) + 1;
@@ -91,7 +91,7 @@ static const char *meaning(const struct record_dialect *dialect, struct str word
 }
 
 /* A parameter's number at the start of TEXT, whose length comes into *LENGTH_OUT. */
-static unsigned number_at(const char *text, size_t *length_out)
+static unsigned parameter_number_at(const char *text, size_t *length_out)
 {
 	unsigned number = 0;
 
@@ -121,7 +121,7 @@ size_t record_sql_write(const struct record_dialect *dialect, enum record_statem
 	     at += length) {
 		length = 1;
 		if (*at == '?') {
-			unsigned number = number_at(at + 1, &length);
+			unsigned number = parameter_number_at(at + 1, &length);
 
 			if (count >= RECORD_PLACEHOLDER_MAX)
 				panic("a statement has too many parameters");
@@ -130,7 +130,8 @@ size_t record_sql_write(const struct record_dialect *dialect, enum record_statem
 			length++;
 		} else if (*at == '{') {
 			length = strcspn(at, "}");
-			buffer_append_string(out, meaning(dialect, str_slice(at + 1, length - 1)));
+			buffer_append_string(
+				out, word_in_dialect(dialect, str_slice(at + 1, length - 1)));
 			length++;
 		} else {
 			buffer_append_byte(out, *at);

@@ -53,7 +53,7 @@ static int64_t day_of(int64_t time_us)
 	return time_us / DAY_US * DAY_US;
 }
 
-static void format_name(int64_t begin_us, struct str domain, char name[NAME_SIZE])
+static void format_report_name(int64_t begin_us, struct str domain, char name[NAME_SIZE])
 {
 	char day[TIMESTAMP_SIZE];
 
@@ -62,7 +62,7 @@ static void format_name(int64_t begin_us, struct str domain, char name[NAME_SIZE
 }
 
 /* False: NAME is none of ours. */
-static bool parse_name(struct str name, int64_t *begin_us_out)
+static bool parse_report_name(struct str name, int64_t *begin_us_out)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
 
@@ -74,7 +74,7 @@ static bool parse_name(struct str name, int64_t *begin_us_out)
 	return timestamp_parse(buffer_view(&text), begin_us_out);
 }
 
-static const char *domain_of(const struct entry *entry)
+static const char *domain_of_report(const struct entry *entry)
 {
 	return entry->name + DAY_LENGTH + 1;
 }
@@ -89,8 +89,8 @@ static struct day *find_day(struct reports_ledger *ledger, int64_t begin_us)
 }
 
 /* There is room for it: have_room(). */
-static struct entry *add(struct reports_ledger *ledger, struct str name, int64_t begin_us,
-			 struct tlsrpt_day *day)
+static struct entry *add_report_day(struct reports_ledger *ledger, struct str name,
+				    int64_t begin_us, struct tlsrpt_day *day)
 {
 	struct entry *entry = memory_alloc_zero(1, sizeof *entry);
 	struct day *place = find_day(ledger, begin_us);
@@ -109,7 +109,7 @@ static struct entry *add(struct reports_ledger *ledger, struct str name, int64_t
 	return entry;
 }
 
-static void drop(struct entry *entry)
+static void drop_report_day(struct entry *entry)
 {
 	struct reports_ledger *ledger = entry->ledger;
 
@@ -135,14 +135,14 @@ static void write_down(struct entry *entry)
 
 /* --- sending --- */
 
-static void forget(struct entry *entry)
+static void forget_report(struct entry *entry)
 {
 	if (entry->ledger->shelf != NULL)
 		shelf_remove(entry->ledger->shelf, str_from(entry->name));
-	drop(entry);
+	drop_report_day(entry);
 }
 
-static int64_t distance(int64_t a_us, int64_t b_us)
+static int64_t distance_between_times(int64_t a_us, int64_t b_us)
 {
 	return a_us < b_us ? b_us - a_us : a_us - b_us;
 }
@@ -154,7 +154,7 @@ static void forget_day(struct reports_ledger *ledger, int64_t begin_us)
 
 	HASH_ITER (hh, ledger->entries, entry, next)
 		if (entry->begin_us == begin_us)
-			forget(entry);
+			forget_report(entry);
 }
 
 /* Makes room for another domain of the day. False: there is none. */
@@ -169,7 +169,8 @@ static bool have_room(struct reports_ledger *ledger, int64_t begin_us)
 	for (size_t i = 0; i < REPORTS_DAYS_MAX; i++) {
 		if (ledger->days[i].count == 0)
 			return true;
-		if (distance(ledger->days[i].begin_us, now_us) > distance(farthest_us, now_us))
+		if (distance_between_times(ledger->days[i].begin_us, now_us) >
+		    distance_between_times(farthest_us, now_us))
 			farthest_us = ledger->days[i].begin_us;
 	}
 	if (farthest_us == begin_us)
@@ -181,7 +182,7 @@ static bool have_room(struct reports_ledger *ledger, int64_t begin_us)
 static void send_due(struct reports_ledger *ledger);
 
 /* The next one follows at once, so that those of many domains do not take days. */
-static void on_end(void *context, enum reports_end end)
+static void on_end_of_report_post(void *context, enum reports_end end)
 {
 	struct entry *entry = context;
 	struct reports_ledger *ledger = entry->ledger;
@@ -191,24 +192,24 @@ static void on_end(void *context, enum reports_end end)
 	if (end == REPORTS_LATER && os_clock_wall_us() < entry->begin_us + GIVE_UP_US)
 		entry->try_us = os_clock_boot_us() + RETRY_US;
 	else
-		forget(entry);
+		forget_report(entry);
 	send_due(ledger);
 }
 
-static void send(struct entry *entry)
+static void send_report(struct entry *entry)
 {
 	entry->ledger->posts++;
-	entry->post = reports_post_new(&entry->ledger->ways, domain_of(entry), entry->begin_us,
-				       entry->day, on_end, entry);
+	entry->post = reports_post_new(&entry->ledger->ways, domain_of_report(entry),
+				       entry->begin_us, entry->day, on_end_of_report_post, entry);
 }
 
 /* The first report of a day that has just ended waits, so that not all sites send at midnight. */
-static void consider(struct entry *entry, int64_t now_us)
+static void consider_report(struct entry *entry, int64_t now_us)
 {
 	if (entry->try_us == 0)
 		entry->try_us = now_us + (int64_t)os_random_below((uint64_t)SPREAD_US);
 	if (entry->post == NULL && entry->try_us <= now_us && entry->ledger->posts < POSTS_MAX)
-		send(entry);
+		send_report(entry);
 }
 
 static void send_due(struct reports_ledger *ledger)
@@ -218,10 +219,10 @@ static void send_due(struct reports_ledger *ledger)
 
 	for (struct entry *entry = ledger->entries; entry != NULL; entry = entry->hh.next)
 		if (entry->begin_us < today_us)
-			consider(entry, now_us);
+			consider_report(entry, now_us);
 }
 
-static void on_tick(void *context)
+static void on_report_tick(void *context)
 {
 	struct reports_ledger *ledger = context;
 
@@ -239,11 +240,11 @@ static struct entry *find_today(struct reports_ledger *ledger, struct str domain
 	char name[NAME_SIZE];
 	struct entry *entry;
 
-	format_name(today_us, domain, name);
+	format_report_name(today_us, domain, name);
 	HASH_FIND(hh, ledger->entries, name, strlen(name), entry);
 	if (entry != NULL || !have_room(ledger, today_us))
 		return entry;
-	return add(ledger, str_from(name), today_us, tlsrpt_day_new());
+	return add_report_day(ledger, str_from(name), today_us, tlsrpt_day_new());
 }
 
 void reports_ledger_count(struct reports_ledger *ledger, const struct tlsrpt_session *session,
@@ -262,7 +263,7 @@ void reports_ledger_each(const struct reports_ledger *ledger,
 {
 	for (const struct entry *entry = ledger->entries; entry != NULL; entry = entry->hh.next) {
 		const struct reports_row row = {str_slice(entry->name, DAY_LENGTH),
-						str_from(domain_of(entry)),
+						str_from(domain_of_report(entry)),
 						tlsrpt_day_totals(entry->day)};
 
 		each(context, &row);
@@ -271,14 +272,14 @@ void reports_ledger_each(const struct reports_ledger *ledger,
 
 /* --- the disk --- */
 
-static void load(void *context, struct str name, struct str file)
+static void load_report_day(void *context, struct str name, struct str file)
 {
 	struct reports_ledger *ledger = context;
 	struct tlsrpt_day *day;
 	struct entry *entry;
 	int64_t begin_us;
 
-	if (!parse_name(name, &begin_us))
+	if (!parse_report_name(name, &begin_us))
 		return;
 	if (!have_room(ledger, begin_us)) {
 		shelf_remove(ledger->shelf, name);
@@ -290,19 +291,19 @@ static void load(void *context, struct str name, struct str file)
 		shelf_remove(ledger->shelf, name);
 		return;
 	}
-	entry = add(ledger, name, begin_us, day);
+	entry = add_report_day(ledger, name, begin_us, day);
 	/* what is due is sent soon, and not hours after each start; what was counted today waits as
 	 * if there had been no start */
 	if (begin_us < day_of(os_clock_wall_us()))
 		entry->try_us = 1;
 }
 
-static void open_shelf(struct reports_ledger *ledger, const char *path)
+static void open_report_directory(struct reports_ledger *ledger, const char *path)
 {
 	int error = shelf_open(ledger->ways.loop, path, &ledger->shelf);
 
 	if (error == 0)
-		error = shelf_each(ledger->shelf, TLSRPT_DAY_FILE_MAX, load, ledger);
+		error = shelf_each(ledger->shelf, TLSRPT_DAY_FILE_MAX, load_report_day, ledger);
 	if (error < 0)
 		log_event(EVENT_SHELF_ERROR, log_string(directory, path), log_error(error));
 }
@@ -312,8 +313,8 @@ struct reports_ledger *reports_ledger_new(const struct reports_ways *ways, const
 	struct reports_ledger *ledger = memory_alloc_zero(1, sizeof *ledger);
 
 	ledger->ways = *ways;
-	ledger->timer = os_timer_new(ways->loop, on_tick, ledger);
-	open_shelf(ledger, path);
+	ledger->timer = os_timer_new(ways->loop, on_report_tick, ledger);
+	open_report_directory(ledger, path);
 	os_timer_start(ledger->timer, FIRST_TICK_US);
 	return ledger;
 }
@@ -329,7 +330,7 @@ void reports_ledger_free(struct reports_ledger *ledger)
 		return;
 	while (ledger->entries != NULL) {
 		write_down(ledger->entries);
-		drop(ledger->entries);
+		drop_report_day(ledger->entries);
 	}
 	shelf_close(ledger->shelf);
 	os_timer_free(ledger->timer);

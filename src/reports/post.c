@@ -45,7 +45,7 @@ struct reports_post {
 	void *context;
 };
 
-static void finish(struct reports_post *post, enum reports_end end)
+static void finish_report_post(struct reports_post *post, enum reports_end end)
 {
 	void (*done)(void *context, enum reports_end end) = post->done;
 	void *context = post->context;
@@ -54,10 +54,10 @@ static void finish(struct reports_post *post, enum reports_end end)
 	done(context, end);
 }
 
-static void go_on(struct reports_post *post);
+static void post_to_next_target(struct reports_post *post);
 
 /* REASON: NULL: the target has the report. */
-static void settle(struct reports_post *post, const char *reason)
+static void settle_report_target(struct reports_post *post, const char *reason)
 {
 	const struct tlsrpt_target *target = &post->record.targets[post->next++];
 	const char *to = target->scheme == TLSRPT_HTTPS ? target->host : target->text;
@@ -69,7 +69,7 @@ static void settle(struct reports_post *post, const char *reason)
 	else
 		log_event(EVENT_TLS_REPORT_FAILED, log_string(domain, post->domain),
 			  log_string(to, to), log_string(reason, reason));
-	go_on(post);
+	post_to_next_target(post);
 }
 
 /* --- by HTTPS --- */
@@ -89,13 +89,13 @@ static void on_posted(void *context, const struct https_answer *answer)
 	post->request = NULL;
 	if (answer->status != HTTPS_OK) {
 		post->has_failed = true;
-		settle(post, answer->reason);
+		settle_report_target(post, answer->reason);
 	} else if (answer->code / 100 != 2) {
 		snprintf(reason, sizeof reason, "HTTP status %u", answer->code);
 		post->has_failed |= may_try_again(answer->code);
-		settle(post, reason);
+		settle_report_target(post, reason);
 	} else {
-		settle(post, NULL);
+		settle_report_target(post, NULL);
 	}
 }
 
@@ -116,7 +116,7 @@ static void post_by_https(struct reports_post *post, const struct tlsrpt_target 
 
 /* --- by mail --- */
 
-static void on_queue(void *context, int result)
+static void on_report_queued(void *context, int result)
 {
 	struct reports_post *post = context;
 	bool is_open = result == 0 && post->message.state == QUEUE_CLIENT_OPEN;
@@ -129,7 +129,7 @@ static void on_queue(void *context, int result)
 	mail_envelope_free(post->envelope);
 	post->envelope = NULL;
 	post->has_failed |= result < 0;
-	settle(post, result < 0 ? strerror(-result) : NULL);
+	settle_report_target(post, result < 0 ? strerror(-result) : NULL);
 }
 
 static void post_by_mail(struct reports_post *post, const struct tlsrpt_target *target)
@@ -154,25 +154,26 @@ static void post_by_mail(struct reports_post *post, const struct tlsrpt_target *
 	envelope->size = post->data.length;
 	mail_envelope_add(envelope, str_from(target->text));
 	post->envelope = envelope;
-	post->message.done = on_queue;
+	post->message.done = on_report_queued;
 	post->message.context = post;
 	queue_client_open(post->ways.queue, &post->message);
 }
 
 /* The post may be gone when this returns. */
-static void go_on(struct reports_post *post)
+static void post_to_next_target(struct reports_post *post)
 {
 	const struct tlsrpt_target *target = &post->record.targets[post->next];
 
 	if (post->next == post->record.target_count)
-		finish(post, post->has_failed && !post->was_sent ? REPORTS_LATER : REPORTS_SENT);
+		finish_report_post(post, post->has_failed && !post->was_sent ? REPORTS_LATER
+									     : REPORTS_SENT);
 	else if (target->scheme == TLSRPT_HTTPS)
 		post_by_https(post, target);
 	else
 		post_by_mail(post, target);
 }
 
-static void on_records(void *context, const struct dns_answer *answer)
+static void on_tlsrpt_records(void *context, const struct dns_answer *answer)
 {
 	struct reports_post *post = context;
 	struct buffer text CLEANUP(buffer_clear) = {0};
@@ -184,11 +185,11 @@ static void on_records(void *context, const struct dns_answer *answer)
 			tlsrpt_record_add(&post->record, buffer_view(&text));
 	}
 	if (answer->status == DNS_FAILED)
-		finish(post, REPORTS_LATER);
+		finish_report_post(post, REPORTS_LATER);
 	else if (!tlsrpt_record_is_valid(&post->record))
-		finish(post, REPORTS_UNWANTED);
+		finish_report_post(post, REPORTS_UNWANTED);
 	else
-		go_on(post);
+		post_to_next_target(post);
 }
 
 static void make_content(struct reports_post *post, const struct tlsrpt_day *day)
@@ -225,7 +226,7 @@ struct reports_post *reports_post_new(const struct reports_ways *ways, const cha
 		 (unsigned long long)os_random_u64());
 	make_content(post, day);
 	snprintf(name, sizeof name, RECORD_PREFIX "%s", post->domain);
-	post->query = dns_query_new(ways->resolver, name, DNS_TYPE_TXT, on_records, post);
+	post->query = dns_query_new(ways->resolver, name, DNS_TYPE_TXT, on_tlsrpt_records, post);
 	return post;
 }
 

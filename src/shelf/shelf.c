@@ -51,7 +51,7 @@ bool shelf_is_name(struct str name)
 
 /* --- in the thread, or after it --- */
 
-static int write_file(int directory, const char *name, struct str text)
+static int write_shelf_file(int directory, const char *name, struct str text)
 {
 	int error = os_file_unlink(directory, NEW);
 	int file;
@@ -74,8 +74,8 @@ static void make_change(void *context)
 	struct change *change = shelf->current;
 
 	if (!change->is_removal)
-		change->result =
-			write_file(shelf->directory, change->name, buffer_view(&change->text));
+		change->result = write_shelf_file(shelf->directory, change->name,
+						  buffer_view(&change->text));
 	else
 		change->result = os_file_unlink(shelf->directory, change->name);
 	if (change->is_removal && change->result == -ENOENT)
@@ -102,29 +102,29 @@ static void change_free(struct change *change)
 	free(change);
 }
 
-static void take_next(struct shelf *shelf)
+static void take_next_change(struct shelf *shelf)
 {
 	shelf->current = shelf->waiting;
 	HASH_DEL(shelf->waiting, shelf->current);
 }
 
-static void finish(struct shelf *shelf)
+static void finish_shelf_change(struct shelf *shelf)
 {
 	log_result(shelf, shelf->current);
 	change_free(shelf->current);
 	shelf->current = NULL;
 }
 
-static void on_done(void *context)
+static void on_shelf_change_done(void *context)
 {
 	struct shelf *shelf = context;
 
 	if (shelf->current == NULL || os_worker_is_busy(shelf->worker))
 		return;
-	finish(shelf);
+	finish_shelf_change(shelf);
 	if (shelf->waiting == NULL)
 		return;
-	take_next(shelf);
+	take_next_change(shelf);
 	os_worker_start(shelf->worker);
 }
 
@@ -141,11 +141,11 @@ static struct change *find_change(struct shelf *shelf, struct str name)
 	return change;
 }
 
-static void begin(struct shelf *shelf)
+static void begin_shelf_change(struct shelf *shelf)
 {
 	if (shelf->current != NULL)
 		return;
-	take_next(shelf);
+	take_next_change(shelf);
 	os_worker_start(shelf->worker);
 }
 
@@ -156,13 +156,13 @@ void shelf_put(struct shelf *shelf, struct str name, struct str text)
 	change->is_removal = false;
 	buffer_reset(&change->text);
 	buffer_append_str(&change->text, text);
-	begin(shelf);
+	begin_shelf_change(shelf);
 }
 
 void shelf_remove(struct shelf *shelf, struct str name)
 {
 	find_change(shelf, name)->is_removal = true;
-	begin(shelf);
+	begin_shelf_change(shelf);
 }
 
 /* --- reading --- */
@@ -175,7 +175,7 @@ struct reading {
 	int error; /* the first; 0: none */
 };
 
-static int read_open(const struct reading *reading, const char *name, int file)
+static int read_open_shelf_file(const struct reading *reading, const char *name, int file)
 {
 	struct os_file_info info;
 	int error = os_file_info(file, &info);
@@ -196,7 +196,7 @@ static int read_open(const struct reading *reading, const char *name, int file)
 	return length < 0 ? (int)length : 0;
 }
 
-static int read_file(const struct reading *reading, const char *name)
+static int read_shelf_file(const struct reading *reading, const char *name)
 {
 	int file = os_file_open(reading->shelf->directory, name,
 				OS_FILE_READ | OS_FILE_NO_FOLLOW | OS_FILE_NO_BLOCK);
@@ -204,7 +204,7 @@ static int read_file(const struct reading *reading, const char *name)
 
 	if (file < 0)
 		return file;
-	error = read_open(reading, name, file);
+	error = read_open_shelf_file(reading, name, file);
 	os_file_close(file);
 	return error;
 }
@@ -213,7 +213,7 @@ static int read_file(const struct reading *reading, const char *name)
 static int read_name(void *context, const char *name)
 {
 	struct reading *reading = context;
-	int error = shelf_is_name(str_from(name)) ? read_file(reading, name) : 0;
+	int error = shelf_is_name(str_from(name)) ? read_shelf_file(reading, name) : 0;
 
 	if (reading->error == 0)
 		reading->error = error;
@@ -240,7 +240,7 @@ int shelf_open(struct os_loop *loop, const char *path, struct shelf **shelf_out)
 	shelf = memory_alloc_zero(1, sizeof *shelf);
 	shelf->path = memory_copy_string(path);
 	shelf->directory = directory;
-	shelf->wakeup = os_wakeup_new(loop, on_done, shelf);
+	shelf->wakeup = os_wakeup_new(loop, on_shelf_change_done, shelf);
 	error = os_worker_new(make_change, shelf, shelf->wakeup, &shelf->worker);
 	if (error < 0) {
 		shelf_close(shelf);
@@ -256,11 +256,11 @@ void shelf_close(struct shelf *shelf)
 		return;
 	os_worker_free(shelf->worker);
 	if (shelf->current != NULL)
-		finish(shelf);
+		finish_shelf_change(shelf);
 	while (shelf->waiting != NULL) {
-		take_next(shelf);
+		take_next_change(shelf);
 		make_change(shelf);
-		finish(shelf);
+		finish_shelf_change(shelf);
 	}
 	os_wakeup_free(shelf->wakeup);
 	os_file_close(shelf->directory);

@@ -8,13 +8,13 @@ static const struct str received = STR("Received:");
 static const struct str message_id = STR("Message-ID:");
 
 /* Whether the line begins with NAME. */
-static bool is_field(const struct smtp_header *h, struct str name)
+static bool is_field_of_name(const struct smtp_header *h, struct str name)
 {
 	return h->position >= name.length &&
 	       str_equal_nocase(str_slice(h->start, name.length), name);
 }
 
-static void begin_line(struct smtp_header *h, char first)
+static void begin_smtp_header_line(struct smtp_header *h, char first)
 {
 	h->is_value = h->is_value && (first == ' ' || first == '\t');
 	if (h->is_value) { /* a continuation line begins no field */
@@ -49,14 +49,14 @@ void smtp_header_take(struct smtp_text *t, const char *data, size_t length)
 	if (length == 0)
 		return;
 	if (h->position == 0)
-		begin_line(h, data[0]);
+		begin_smtp_header_line(h, data[0]);
 	before = h->position;
 	copied = sizeof h->start - before < length ? sizeof h->start - before : length;
 	memcpy(h->start + before, data, copied);
 	h->position += copied;
 	if (h->is_value) {
 		keep_value(t, data, length);
-	} else if (before < message_id.length && is_field(h, message_id)) {
+	} else if (before < message_id.length && is_field_of_name(h, message_id)) {
 		h->is_value = true;
 		before = message_id.length - before;
 		keep_value(t, data + before, length - before);
@@ -75,7 +75,7 @@ static void take_mark(struct smtp_text *t, uint64_t mark)
 		h->hops++;
 }
 
-static void take_field(struct smtp_text *t)
+static void take_smtp_header_field(struct smtp_text *t)
 {
 	struct smtp_header *h = &t->header;
 	uint64_t mark;
@@ -89,7 +89,7 @@ static void take_field(struct smtp_text *t)
 	default: /* most fields */
 		return;
 	}
-	if (is_field(h, received)) {
+	if (is_field_of_name(h, received)) {
 		h->hops++;
 		return;
 	}
@@ -112,7 +112,7 @@ void smtp_header_end_line(struct smtp_text *t)
 	if (h->position == 0)
 		h->is_over = true;
 	else
-		take_field(t);
+		take_smtp_header_field(t);
 	h->position = 0;
 }
 

@@ -26,7 +26,7 @@ static void name_client(struct smtp_proxy *proxy, int family, const unsigned cha
 	proxy->port = (uint16_t)port;
 }
 
-static bool parse_address(struct str word, int family, unsigned char *address_out)
+static bool parse_proxy_address(struct str word, int family, unsigned char *address_out)
 {
 	char text[INET6_ADDRSTRLEN];
 
@@ -38,7 +38,7 @@ static bool parse_address(struct str word, int family, unsigned char *address_ou
 	return inet_pton(family, text, address_out) == 1;
 }
 
-static bool parse_port(struct str word, unsigned *port_out)
+static bool parse_proxy_port(struct str word, unsigned *port_out)
 {
 	uint64_t port;
 
@@ -50,7 +50,7 @@ static bool parse_port(struct str word, unsigned *port_out)
 }
 
 /* "TCP4 SOURCE DESTINATION PORT PORT", TCP6 likewise, or "UNKNOWN" and anything. */
-static bool parse_words(struct str line, struct smtp_proxy *proxy)
+static bool parse_proxy_words(struct str line, struct smtp_proxy *proxy)
 {
 	unsigned char source[16];
 	unsigned char destination[16];
@@ -66,15 +66,16 @@ static bool parse_words(struct str line, struct smtp_proxy *proxy)
 	if (!str_equal(words[0], STR("TCP4")) && !str_equal(words[0], STR("TCP6")))
 		return false;
 	family = words[0].data[3] == '4' ? AF_INET : AF_INET6;
-	if (line.data != NULL || !parse_address(words[1], family, source) ||
-	    !parse_address(words[2], family, destination) || !parse_port(words[3], &source_port) ||
-	    !parse_port(words[4], &destination_port))
+	if (line.data != NULL || !parse_proxy_address(words[1], family, source) ||
+	    !parse_proxy_address(words[2], family, destination) ||
+	    !parse_proxy_port(words[3], &source_port) ||
+	    !parse_proxy_port(words[4], &destination_port))
 		return false;
 	name_client(proxy, family, source, source_port);
 	return true;
 }
 
-static enum smtp_proxy_state parse_line(struct str bytes, struct smtp_proxy *out)
+static enum smtp_proxy_state parse_proxy_line(struct str bytes, struct smtp_proxy *out)
 {
 	size_t length = bytes.length < LINE_MAX_SIZE ? bytes.length : LINE_MAX_SIZE;
 	const char *feed = memchr(bytes.data, '\n', length);
@@ -84,8 +85,8 @@ static enum smtp_proxy_state parse_line(struct str bytes, struct smtp_proxy *out
 		return length < LINE_MAX_SIZE ? SMTP_PROXY_MORE : SMTP_PROXY_WRONG;
 	proxy.length = (size_t)(feed - bytes.data) + 1;
 	if (feed[-1] != '\r' ||
-	    !parse_words(str_slice(bytes.data + MARK.length, proxy.length - MARK.length - 2),
-			 &proxy))
+	    !parse_proxy_words(str_slice(bytes.data + MARK.length, proxy.length - MARK.length - 2),
+			       &proxy))
 		return SMTP_PROXY_WRONG;
 	*out = proxy;
 	return SMTP_PROXY_DONE;
@@ -142,7 +143,7 @@ static enum smtp_proxy_state parse_binary(struct str bytes, struct smtp_proxy *o
 }
 
 /* Whether BYTES and TEXT are equal up to the length of the shorter. */
-static bool agree(struct str bytes, struct str text)
+static bool has_same_start(struct str bytes, struct str text)
 {
 	size_t length = bytes.length < text.length ? bytes.length : text.length;
 
@@ -151,11 +152,11 @@ static bool agree(struct str bytes, struct str text)
 
 enum smtp_proxy_state smtp_proxy_parse(struct str bytes, struct smtp_proxy *out)
 {
-	bool is_line = agree(bytes, MARK);
+	bool is_line = has_same_start(bytes, MARK);
 
-	if (!is_line && !agree(bytes, SIGNATURE))
+	if (!is_line && !has_same_start(bytes, SIGNATURE))
 		return SMTP_PROXY_WRONG;
 	if (bytes.length < MARK.length)
 		return SMTP_PROXY_MORE;
-	return is_line ? parse_line(bytes, out) : parse_binary(bytes, out);
+	return is_line ? parse_proxy_line(bytes, out) : parse_binary(bytes, out);
 }

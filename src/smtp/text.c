@@ -5,7 +5,7 @@
 
 enum { PIECE_MAX = 65536, EDITED_PIECE_MAX = 16384 };
 
-static bool is_counted(const struct smtp_text *t)
+static bool is_counted_text(const struct smtp_text *t)
 {
 	return t->rules.form != SMTP_TEXT_STUFFED;
 }
@@ -88,7 +88,7 @@ static void keep_without_nul(struct smtp_text *t, const char *data, size_t lengt
 	}
 }
 
-static void keep(struct smtp_text *t, const char *data, size_t length)
+static void keep_text_bytes(struct smtp_text *t, const char *data, size_t length)
 {
 	bool is_body = length > 0 && keep_out_of_trace(t, *data); /* perhaps after removed NULs */
 	bool takes_nul = is_body && is_raw(t);
@@ -106,7 +106,7 @@ static void refuse_bare_line_end(struct smtp_text *t)
 	t->is_kept = false;
 }
 
-static void end_line(struct smtp_text *t)
+static void end_text_line(struct smtp_text *t)
 {
 	if (!t->header.is_over)
 		end_header_line(t);
@@ -124,8 +124,8 @@ static void take_feed(struct smtp_text *t)
 		return;
 	}
 	t->has_bare_line_end |= is_bare;
-	end_line(t);
-	t->scan = is_counted(t) ? SMTP_SCAN_START : SMTP_SCAN_MIDDLE;
+	end_text_line(t);
+	t->scan = is_counted_text(t) ? SMTP_SCAN_START : SMTP_SCAN_MIDDLE;
 }
 
 /* At a bare CR whose next byte is known: that byte decides what becomes of it. */
@@ -169,13 +169,13 @@ static size_t find_line_end_byte(const struct smtp_text *t, const char *data, si
 }
 
 /* Bytes that do not begin with a complete line. */
-static size_t take_part(struct smtp_text *t, const char *data, size_t length)
+static size_t take_part_of_text_line(struct smtp_text *t, const char *data, size_t length)
 {
 	size_t plain = find_line_end_byte(t, data, length);
 
 	if (!t->header.is_over)
 		smtp_header_take(t, data, plain);
-	keep(t, data, plain);
+	keep_text_bytes(t, data, plain);
 	t->scan = SMTP_SCAN_MIDDLE;
 	if (plain == length)
 		return length;
@@ -202,24 +202,24 @@ static size_t take_feed_lines(struct smtp_text *t, const char *data, size_t leng
 			break;
 		if (!t->header.is_over)
 			smtp_header_take(t, line, plain);
-		keep(t, line, plain);
-		end_line(t);
+		keep_text_bytes(t, line, plain);
+		end_text_line(t);
 		t->scan = SMTP_SCAN_START;
 		done += plain + 1;
 	}
-	return done > 0 ? done : take_part(t, data, length);
+	return done > 0 ? done : take_part_of_text_line(t, data, length);
 }
 
 /* Copies at once as many complete lines as there are, with DATA up to a line that begins with a
  * dot. */
-static size_t take_lines(struct smtp_text *t, const char *data, size_t length)
+static size_t take_whole_text_lines(struct smtp_text *t, const char *data, size_t length)
 {
 	size_t done = 0;
 
 	if (t->rules.form == SMTP_TEXT_FEEDS)
 		return take_feed_lines(t, data, length);
 	if (t->has_bare_line_end)
-		return take_part(t, data, length);
+		return take_part_of_text_line(t, data, length);
 	do {
 		size_t line = whole_line(data + done, length - done);
 
@@ -230,10 +230,10 @@ static size_t take_lines(struct smtp_text *t, const char *data, size_t length)
 			end_header_line(t);
 		}
 		done += line;
-	} while (done < length && !is_raw(t) && (is_counted(t) || data[done] != '.'));
+	} while (done < length && !is_raw(t) && (is_counted_text(t) || data[done] != '.'));
 	if (done == 0)
-		return take_part(t, data, length);
-	keep(t, data, done);
+		return take_part_of_text_line(t, data, length);
+	keep_text_bytes(t, data, done);
 	t->scan = SMTP_SCAN_START;
 	return done;
 }
@@ -247,9 +247,10 @@ static size_t take_raw(struct smtp_text *t, const char *data, size_t length)
 
 static size_t take_at_start(struct smtp_text *t, const char *data, size_t length)
 {
-	if (data[0] != '.' || is_counted(t)) {
+	if (data[0] != '.' || is_counted_text(t)) {
 		(void)keep_out_of_trace(t, data[0]);
-		return is_raw(t) ? take_raw(t, data, length) : take_lines(t, data, length);
+		return is_raw(t) ? take_raw(t, data, length)
+				 : take_whole_text_lines(t, data, length);
 	}
 	t->scan = SMTP_SCAN_DOT;
 	return 1;
@@ -295,7 +296,7 @@ static size_t take_after_cr(struct smtp_text *t, char byte)
 		if (!is_end || !t->rules.is_normalized)
 			return t->rules.is_normalized ? take_normalized(t, byte) : 0;
 	}
-	end_line(t);
+	end_text_line(t);
 	t->scan = SMTP_SCAN_START;
 	return 1;
 }
@@ -319,7 +320,7 @@ static size_t take_refused(struct smtp_text *t, const char *data, size_t length)
 	size_t i = 0;
 
 	while (i < length && t->scan != SMTP_SCAN_END)
-		t->scan = scan_byte(t->scan, data[i++], is_counted(t));
+		t->scan = scan_byte(t->scan, data[i++], is_counted_text(t));
 	return i;
 }
 
@@ -337,7 +338,7 @@ static size_t take_some(struct smtp_text *t, const char *data, size_t length)
 	case SMTP_SCAN_DOT_CR:
 		return take_after_dot_cr(t, data[0]);
 	case SMTP_SCAN_MIDDLE:
-		return take_lines(t, data, length);
+		return take_whole_text_lines(t, data, length);
 	case SMTP_SCAN_MIDDLE_CR:
 		return take_after_cr(t, data[0]);
 	case SMTP_SCAN_END:
@@ -381,7 +382,7 @@ void smtp_text_end(struct smtp_text *t)
 	if (scan == SMTP_SCAN_MIDDLE_CR && !t->rules.is_normalized)
 		refuse_bare_line_end(t);
 	else if (scan == SMTP_SCAN_MIDDLE_CR || scan == SMTP_SCAN_MIDDLE)
-		end_line(t);
+		end_text_line(t);
 	t->scan = SMTP_SCAN_END;
 	end_edit(t);
 }

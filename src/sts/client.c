@@ -31,7 +31,7 @@ struct sts_client {
 	int64_t patience_us;
 };
 
-static void set_timer(struct sts_client *client)
+static void set_sts_client_timer(struct sts_client *client)
 {
 	int64_t left_us;
 
@@ -42,43 +42,43 @@ static void set_timer(struct sts_client *client)
 	os_timer_start(client->timer, left_us > 0 ? left_us : 0);
 }
 
-static void question_free(struct sts_question *question)
+static void free_sts_question(struct sts_question *question)
 {
 	struct sts_client *client = question->client;
 
 	os_task_cancel(client->loop, &question->none);
 	HASH_DEL(client->questions, question);
 	free(question);
-	set_timer(client);
+	set_sts_client_timer(client);
 }
 
-static void finish(struct sts_question *question, const struct sts_answer *answer)
+static void finish_sts_question(struct sts_question *question, const struct sts_answer *answer)
 {
 	void (*done)(void *context, const struct sts_answer *answer) = question->done;
 	void *context = question->context;
 
-	question_free(question);
+	free_sts_question(question);
 	done(context, answer);
 }
 
-static void on_timer(void *context)
+static void on_sts_client_timer(void *context)
 {
 	static const struct sts_answer later = {.kind = STS_LATER};
 	struct sts_client *client = context;
 
 	while (client->questions != NULL && client->questions->until_us <= os_clock_boot_us())
-		finish(client->questions, &later);
-	set_timer(client);
+		finish_sts_question(client->questions, &later);
+	set_sts_client_timer(client);
 }
 
-static void say_none(void *context)
+static void answer_no_policy(void *context)
 {
 	static const struct sts_answer none = {.kind = STS_NONE};
 
-	finish(context, &none);
+	finish_sts_question(context, &none);
 }
 
-static void send_question(const struct sts_question *question)
+static void send_sts_question(const struct sts_question *question)
 {
 	struct ipc_channel *channel = ipc_client_channel(question->client->ipc);
 	struct buffer body = {0};
@@ -90,7 +90,7 @@ static void send_question(const struct sts_question *question)
 	buffer_clear(&body);
 }
 
-static bool read_answer(struct str body, struct sts_answer *answer_out)
+static bool read_sts_answer(struct str body, struct sts_answer *answer_out)
 {
 	struct unpack unpack = {body, false};
 	uint32_t kind = unpack_u32(&unpack);
@@ -108,37 +108,37 @@ static bool read_answer(struct str body, struct sts_answer *answer_out)
 	       problem <= STS_PROBLEM_WEBPKI && until_us <= INT64_MAX;
 }
 
-static void on_message(void *context, struct ipc_message *message)
+static void on_sts_message(void *context, struct ipc_message *message)
 {
 	struct sts_client *client = context;
 	struct sts_question *question;
 	struct sts_answer answer;
 
-	if (message->type != STS_ANSWER || !read_answer(message->body, &answer)) {
+	if (message->type != STS_ANSWER || !read_sts_answer(message->body, &answer)) {
 		ipc_channel_refuse(ipc_client_channel(client->ipc), message->type);
 		return;
 	}
 	HASH_FIND(hh, client->questions, &message->tag, sizeof message->tag, question);
 	if (question != NULL && !question->is_answered)
-		finish(question, &answer);
+		finish_sts_question(question, &answer);
 }
 
-static void on_connected(void *context)
+static void on_sts_connected(void *context)
 {
 	struct sts_client *client = context;
 
 	for (struct sts_question *one = client->questions; one != NULL; one = one->hh.next)
 		if (!one->is_answered)
-			send_question(one);
+			send_sts_question(one);
 }
 
 /* They are asked again. */
-static void on_lost(void *context)
+static void on_sts_lost(void *context)
 {
 	(void)context;
 }
 
-static bool is_domain(struct str domain)
+static bool is_askable_domain(struct str domain)
 {
 	return domain.length <= STS_DOMAIN_MAX && mail_host_is_name(domain);
 }
@@ -153,30 +153,30 @@ struct sts_question *sts_client_ask(struct sts_client *client, struct str domain
 	question->done = done;
 	question->context = context;
 	question->tag = ++client->tag;
-	question->none.call = say_none;
+	question->none.call = answer_no_policy;
 	question->none.context = question;
 	question->until_us = os_clock_boot_us() + client->patience_us;
-	question->is_answered = !is_domain(domain);
+	question->is_answered = !is_askable_domain(domain);
 	HASH_ADD(hh, client->questions, tag, sizeof question->tag, question);
 	if (question->is_answered) {
 		os_loop_defer(client->loop, &question->none);
 	} else {
 		memcpy(question->domain, domain.data, domain.length);
 		str_lower(question->domain, domain.length);
-		send_question(question);
+		send_sts_question(question);
 	}
 	if (!os_timer_is_running(client->timer))
-		set_timer(client);
+		set_sts_client_timer(client);
 	return question;
 }
 
 void sts_question_cancel(struct sts_question *question)
 {
 	if (question != NULL)
-		question_free(question);
+		free_sts_question(question);
 }
 
-static struct str cut(struct str text, size_t most)
+static struct str cut_session_text(struct str text, size_t most)
 {
 	return str_slice(text.data, text.length < most ? text.length : most);
 }
@@ -187,29 +187,30 @@ void sts_client_count(struct sts_client *client, const struct tlsrpt_session *se
 	struct buffer body = {0};
 
 	if (channel == NULL || ipc_channel_backlog(channel) > BACKLOG_MAX ||
-	    !is_domain(session->domain))
+	    !is_askable_domain(session->domain))
 		return;
 	pack_str(&body, session->domain);
 	pack_u32(&body, session->policy);
-	pack_str(&body, cut(session->text, TLSRPT_TEXT_MAX));
+	pack_str(&body, cut_session_text(session->text, TLSRPT_TEXT_MAX));
 	pack_u32(&body, session->result);
 	pack_str(&body, session->host);
 	pack_str(&body, session->greeting);
 	pack_str(&body, session->server_address);
 	pack_str(&body, session->own_address);
-	pack_str(&body, cut(session->reason, TLSRPT_REASON_MAX));
+	pack_str(&body, cut_session_text(session->reason, TLSRPT_REASON_MAX));
 	ipc_channel_send(channel, STS_COUNT, 0, buffer_view(&body), NULL, 0);
 	buffer_clear(&body);
 }
 
 struct sts_client *sts_client_new(struct os_loop *loop, const char *path, int64_t patience_us)
 {
-	static const struct ipc_client_handler handler = {on_connected, on_message, on_lost};
+	static const struct ipc_client_handler handler = {on_sts_connected, on_sts_message,
+							  on_sts_lost};
 	struct sts_client *client = memory_alloc_zero(1, sizeof *client);
 
 	client->loop = loop;
 	client->patience_us = patience_us;
-	client->timer = os_timer_new(loop, on_timer, client);
+	client->timer = os_timer_new(loop, on_sts_client_timer, client);
 	client->ipc = ipc_client_new(loop, path, &handler, client);
 	return client;
 }
@@ -219,7 +220,7 @@ void sts_client_free(struct sts_client *client)
 	if (client == NULL)
 		return;
 	while (client->questions != NULL)
-		question_free(client->questions);
+		free_sts_question(client->questions);
 	ipc_client_free(client->ipc);
 	os_timer_free(client->timer);
 	free(client);

@@ -4,14 +4,14 @@
 #include <stdlib.h>
 #include <utlist.h>
 
-static struct sts_list *list_of(const struct sts_entry *entry)
+static struct sts_list *list_of_sts_entry(const struct sts_entry *entry)
 {
 	return entry->is_kept ? &entry->keeper->kept : &entry->keeper->plain;
 }
 
 void sts_entry_leave_list(struct sts_entry *entry)
 {
-	struct sts_list *list = list_of(entry);
+	struct sts_list *list = list_of_sts_entry(entry);
 
 	DL_DELETE2(list->first, entry, previous, next);
 	list->count--;
@@ -19,7 +19,7 @@ void sts_entry_leave_list(struct sts_entry *entry)
 
 void sts_entry_enter_list(struct sts_entry *entry)
 {
-	struct sts_list *list = list_of(entry);
+	struct sts_list *list = list_of_sts_entry(entry);
 
 	DL_APPEND2(list->first, entry, previous, next);
 	list->count++;
@@ -56,7 +56,7 @@ void sts_entry_drop(struct sts_entry *entry)
 
 void sts_entry_make_room(const struct sts_entry *new)
 {
-	const struct sts_list *list = list_of(new);
+	const struct sts_list *list = list_of_sts_entry(new);
 	struct sts_entry *entry;
 
 	if (list->count <= STS_KEPT_MAX)

@@ -29,13 +29,13 @@ static bool is_valid(const struct sts_entry *entry)
 	return entry->is_kept && !sts_age_is_over(&entry->age);
 }
 
-static bool is_due(const struct sts_entry *entry)
+static bool is_policy_due(const struct sts_entry *entry)
 {
 	return sts_age_is_due(&entry->age,
 			      sts_policy_refresh_us(entry->policy.max_age_us, entry->is_used));
 }
 
-static void keep(struct sts_entry *entry, const struct sts_stored *stored)
+static void keep_stored_policy(struct sts_entry *entry, const struct sts_stored *stored)
 {
 	sts_entry_leave_list(entry);
 	sts_policy_clear(&entry->policy);
@@ -48,7 +48,7 @@ static void keep(struct sts_entry *entry, const struct sts_stored *stored)
 	sts_entry_make_room(entry);
 }
 
-static void save(const struct sts_entry *entry, const struct sts_stored *stored)
+static void save_stored_policy(const struct sts_entry *entry, const struct sts_stored *stored)
 {
 	struct buffer file = {0};
 
@@ -59,7 +59,7 @@ static void save(const struct sts_entry *entry, const struct sts_stored *stored)
 	buffer_clear(&file);
 }
 
-static void answer(const struct sts_entry *entry, struct sts_request *request)
+static void answer_sts_request(const struct sts_entry *entry, struct sts_request *request)
 {
 	struct sts_answer known = {.kind = STS_NONE, .problem = entry->problem};
 
@@ -73,19 +73,19 @@ static void answer(const struct sts_entry *entry, struct sts_request *request)
 	request->done(request->context, &known);
 }
 
-static void answer_all(struct sts_entry *entry)
+static void answer_sts_requests(struct sts_entry *entry)
 {
 	while (entry->requests != NULL) {
 		struct sts_request *request = entry->requests;
 
 		sts_request_cancel(request);
-		answer(entry, request);
+		answer_sts_request(entry, request);
 	}
 }
 
 /* --- lookups --- */
 
-static void take_policy(struct sts_entry *entry, const struct sts_lookup_result *result)
+static void take_looked_up_policy(struct sts_entry *entry, const struct sts_lookup_result *result)
 {
 	struct sts_stored stored = {
 		.fetched_us = os_clock_wall_us(), .text = result->text, .policy = result->policy};
@@ -95,11 +95,11 @@ static void take_policy(struct sts_entry *entry, const struct sts_lookup_result 
 		  log_string(mode, sts_mode_name(result->policy.mode)),
 		  log_string(policy, result->id),
 		  log_number(seconds, result->policy.max_age_us / SECOND_US));
-	save(entry, &stored);
-	keep(entry, &stored);
+	save_stored_policy(entry, &stored);
+	keep_stored_policy(entry, &stored);
 }
 
-static void take_failure(struct sts_entry *entry, const struct sts_lookup_result *result)
+static void take_lookup_failure(struct sts_entry *entry, const struct sts_lookup_result *result)
 {
 	int64_t pause_us = FAILED_LEAST_US << (entry->failures < 8 ? entry->failures : 8);
 
@@ -123,7 +123,7 @@ static void wait_for_record(struct sts_entry *entry, uint32_t ttl)
 }
 
 /* Without a failure. */
-static void settle(struct sts_entry *entry)
+static void settle_checked_entry(struct sts_entry *entry)
 {
 	entry->checked_us = os_clock_boot_us();
 	entry->failures = 0;
@@ -132,7 +132,7 @@ static void settle(struct sts_entry *entry)
 
 static void begin_queued(struct sts_keeper *keeper);
 
-static void on_result(void *context, const struct sts_lookup_result *result)
+static void on_policy_lookup_result(void *context, const struct sts_lookup_result *result)
 {
 	struct sts_entry *entry = context;
 	struct sts_keeper *keeper = entry->keeper;
@@ -141,35 +141,35 @@ static void on_result(void *context, const struct sts_lookup_result *result)
 	keeper->lookups--;
 	switch (result->status) {
 	case STS_LOOKUP_FETCHED:
-		settle(entry);
-		take_policy(entry, result);
+		settle_checked_entry(entry);
+		take_looked_up_policy(entry, result);
 		break;
 	case STS_LOOKUP_SAME:
-		settle(entry);
+		settle_checked_entry(entry);
 		break;
 	case STS_LOOKUP_NO_RECORD: /* a known policy stays valid: RFC 8461 section 5.1 */
-		settle(entry);
+		settle_checked_entry(entry);
 		wait_for_record(entry, result->ttl);
 		break;
 	case STS_LOOKUP_NO_ANSWER:
 		entry->wait_us = os_clock_boot_us() + NO_ANSWER_US;
 		break;
 	case STS_LOOKUP_FAILED:
-		take_failure(entry, result);
+		take_lookup_failure(entry, result);
 		break;
 	}
-	answer_all(entry);
+	answer_sts_requests(entry);
 	begin_queued(keeper);
 }
 
-static void begin(struct sts_entry *entry)
+static void begin_policy_lookup(struct sts_entry *entry)
 {
 	struct sts_keeper *keeper = entry->keeper;
-	const char *known = is_valid(entry) && !is_due(entry) ? entry->id : "";
+	const char *known = is_valid(entry) && !is_policy_due(entry) ? entry->id : "";
 
 	keeper->lookups++;
 	entry->lookup = sts_lookup_new(keeper->resolver, keeper->https, entry->domain, known,
-				       on_result, entry);
+				       on_policy_lookup_result, entry);
 }
 
 static void begin_queued(struct sts_keeper *keeper)
@@ -180,7 +180,7 @@ static void begin_queued(struct sts_keeper *keeper)
 			struct sts_entry *entry = keeper->queues[rank];
 
 			sts_entry_leave_queue(entry);
-			begin(entry);
+			begin_policy_lookup(entry);
 		}
 }
 
@@ -222,11 +222,11 @@ void sts_keeper_ask(struct sts_keeper *keeper, struct str domain, struct sts_req
 	if (is_valid(entry)) {
 		if (is_check_due(entry))
 			look_up(entry, request->rank);
-		answer(entry, request);
+		answer_sts_request(entry, request);
 		return;
 	}
 	if (entry->lookup == NULL && !entry->is_queued && !may_look_up(entry)) {
-		answer(entry, request);
+		answer_sts_request(entry, request);
 		return;
 	}
 	request->entry = entry;
@@ -278,7 +278,7 @@ static void on_sweep(void *context)
 		if (!is_valid(entry)) {
 			if (sts_age_is_over_for_good(&entry->age) && entry->requests == NULL)
 				sts_entry_forget_policy(entry);
-		} else if (is_due(entry) && may_look_up(entry) && begun < REFRESHES_MAX &&
+		} else if (is_policy_due(entry) && may_look_up(entry) && begun < REFRESHES_MAX &&
 			   keeper->lookups < LOOKUPS_MAX / 2) {
 			begun++;
 			look_up(entry, STS_RANK_REMOTE);
@@ -288,7 +288,7 @@ static void on_sweep(void *context)
 }
 
 /* What it says of a damaged file is not known, so the policy is fetched again. */
-static void load(void *context, struct str name, struct str file)
+static void load_stored_policy(void *context, struct str name, struct str file)
 {
 	struct sts_keeper *keeper = context;
 	struct sts_entry *entry;
@@ -300,7 +300,7 @@ static void load(void *context, struct str name, struct str file)
 	problem = sts_store_parse(file, &stored);
 	entry = sts_entry_add(keeper, name);
 	if (problem == NULL) {
-		keep(entry, &stored);
+		keep_stored_policy(entry, &stored);
 		return;
 	}
 	log_event(EVENT_POLICY_DAMAGED, log_str(domain, name), log_string(reason, problem));
@@ -308,12 +308,12 @@ static void load(void *context, struct str name, struct str file)
 	look_up(entry, STS_RANK_REMOTE);
 }
 
-static void open_shelf(struct sts_keeper *keeper, struct os_loop *loop, const char *path)
+static void open_policy_shelf(struct sts_keeper *keeper, struct os_loop *loop, const char *path)
 {
 	int error = shelf_open(loop, path, &keeper->shelf);
 
 	if (error == 0)
-		error = shelf_each(keeper->shelf, STS_STORE_SIZE_MAX, load, keeper);
+		error = shelf_each(keeper->shelf, STS_STORE_SIZE_MAX, load_stored_policy, keeper);
 	if (error < 0)
 		log_event(EVENT_SHELF_ERROR, log_string(directory, path), log_error(error));
 }
@@ -326,7 +326,7 @@ struct sts_keeper *sts_keeper_new(struct os_loop *loop, struct dns_resolver *res
 	keeper->resolver = resolver;
 	keeper->https = https;
 	keeper->sweep = os_timer_new(loop, on_sweep, keeper);
-	open_shelf(keeper, loop, path);
+	open_policy_shelf(keeper, loop, path);
 	os_timer_start(keeper->sweep, 0);
 	return keeper;
 }

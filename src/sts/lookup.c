@@ -26,7 +26,7 @@ struct sts_lookup {
 	void *context;
 };
 
-static void finish(struct sts_lookup *lookup, struct sts_lookup_result *result)
+static void finish_policy_lookup(struct sts_lookup *lookup, struct sts_lookup_result *result)
 {
 	void (*done)(void *context, const struct sts_lookup_result *result) = lookup->done;
 	void *context = lookup->context;
@@ -37,16 +37,17 @@ static void finish(struct sts_lookup *lookup, struct sts_lookup_result *result)
 	done(context, result);
 }
 
-static void fail(struct sts_lookup *lookup, enum sts_problem problem, const char *reason)
+static void fail_policy_lookup(struct sts_lookup *lookup, enum sts_problem problem,
+			       const char *reason)
 {
 	struct sts_lookup_result result = {
 		.status = STS_LOOKUP_FAILED, .problem = problem, .reason = reason};
 
-	finish(lookup, &result);
+	finish_policy_lookup(lookup, &result);
 }
 
 /* text/plain, perhaps with parameters */
-static bool is_plain(const char *type)
+static bool is_type_text_plain(const char *type)
 {
 	struct str rest = str_from(type);
 	struct str media;
@@ -55,40 +56,40 @@ static bool is_plain(const char *type)
 	return str_equal_nocase(str_trim(media), STR("text/plain"));
 }
 
-static void take_policy(struct sts_lookup *lookup, struct str text)
+static void take_fetched_policy(struct sts_lookup *lookup, struct str text)
 {
 	struct sts_lookup_result result = {.status = STS_LOOKUP_FETCHED, .text = text};
 	const char *problem = sts_policy_parse(text, &result.policy);
 
 	if (problem != NULL)
-		fail(lookup, STS_PROBLEM_INVALID, problem);
+		fail_policy_lookup(lookup, STS_PROBLEM_INVALID, problem);
 	else
-		finish(lookup, &result);
+		finish_policy_lookup(lookup, &result);
 }
 
-static void on_answer(void *context, const struct https_answer *answer)
+static void on_policy_fetched(void *context, const struct https_answer *answer)
 {
 	struct sts_lookup *lookup = context;
 	char reason[64];
 
 	lookup->request = NULL;
 	if (answer->status == HTTPS_UNTRUSTED) {
-		fail(lookup, STS_PROBLEM_WEBPKI, answer->reason);
+		fail_policy_lookup(lookup, STS_PROBLEM_WEBPKI, answer->reason);
 	} else if (answer->status == HTTPS_TOO_LARGE) {
-		fail(lookup, STS_PROBLEM_INVALID, answer->reason);
+		fail_policy_lookup(lookup, STS_PROBLEM_INVALID, answer->reason);
 	} else if (answer->status != HTTPS_OK) {
-		fail(lookup, STS_PROBLEM_FETCH, answer->reason);
+		fail_policy_lookup(lookup, STS_PROBLEM_FETCH, answer->reason);
 	} else if (answer->code != 200) {
 		snprintf(reason, sizeof reason, "HTTP status %u", answer->code);
-		fail(lookup, STS_PROBLEM_FETCH, reason);
-	} else if (!is_plain(answer->type)) {
-		fail(lookup, STS_PROBLEM_INVALID, "its type is not text/plain");
+		fail_policy_lookup(lookup, STS_PROBLEM_FETCH, reason);
+	} else if (!is_type_text_plain(answer->type)) {
+		fail_policy_lookup(lookup, STS_PROBLEM_INVALID, "its type is not text/plain");
 	} else {
-		take_policy(lookup, answer->body);
+		take_fetched_policy(lookup, answer->body);
 	}
 }
 
-static void fetch(struct sts_lookup *lookup)
+static void fetch_policy(struct sts_lookup *lookup)
 {
 	char host[NAME_SIZE];
 	struct https_ask ask = {.host = host,
@@ -98,10 +99,10 @@ static void fetch(struct sts_lookup *lookup)
 				.seconds = FETCH_SECONDS};
 
 	snprintf(host, sizeof host, HOST_PREFIX "%s", lookup->domain);
-	lookup->request = https_ask(lookup->https, &ask, on_answer, lookup);
+	lookup->request = https_ask(lookup->https, &ask, on_policy_fetched, lookup);
 }
 
-static void read_records(struct sts_record *record, const struct dns_answer *answer)
+static void read_sts_records(struct sts_record *record, const struct dns_answer *answer)
 {
 	struct buffer text = {0};
 
@@ -113,17 +114,17 @@ static void read_records(struct sts_record *record, const struct dns_answer *ans
 	buffer_clear(&text);
 }
 
-static void on_records(void *context, const struct dns_answer *answer)
+static void on_sts_records(void *context, const struct dns_answer *answer)
 {
 	struct sts_lookup *lookup = context;
 	struct sts_lookup_result result = {.status = STS_LOOKUP_NO_RECORD, .ttl = answer->ttl};
 
 	lookup->query = NULL;
 	if (answer->status == DNS_FOUND)
-		read_records(&lookup->record, answer);
+		read_sts_records(&lookup->record, answer);
 	if (sts_record_is_valid(&lookup->record)) {
 		if (strcmp(lookup->record.id, lookup->known) != 0) {
-			fetch(lookup);
+			fetch_policy(lookup);
 			return;
 		}
 		result.status = STS_LOOKUP_SAME;
@@ -131,7 +132,7 @@ static void on_records(void *context, const struct dns_answer *answer)
 		result.status = STS_LOOKUP_NO_ANSWER;
 		result.reason = answer->reason;
 	}
-	finish(lookup, &result);
+	finish_policy_lookup(lookup, &result);
 }
 
 struct sts_lookup *
@@ -148,7 +149,7 @@ sts_lookup_new(struct dns_resolver *resolver, struct https *https, const char *d
 	snprintf(lookup->domain, sizeof lookup->domain, "%s", domain);
 	snprintf(lookup->known, sizeof lookup->known, "%s", known);
 	snprintf(name, sizeof name, RECORD_PREFIX "%s", lookup->domain);
-	lookup->query = dns_query_new(resolver, name, DNS_TYPE_TXT, on_records, lookup);
+	lookup->query = dns_query_new(resolver, name, DNS_TYPE_TXT, on_sts_records, lookup);
 	return lookup;
 }
 

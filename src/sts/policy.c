@@ -27,7 +27,7 @@ static const char *take_version(struct parser *parser, struct str value)
 	return NULL;
 }
 
-static const char *take_mode(struct parser *parser, struct str value)
+static const char *take_policy_mode(struct parser *parser, struct str value)
 {
 	enum sts_mode mode = STS_MODE_NONE;
 
@@ -78,7 +78,7 @@ static const char *take_mx(struct parser *parser, struct str value)
 }
 
 /* sts-policy-ext-value: visible characters, also UTF-8, and spaces amid them */
-static const char *take_other(struct str value)
+static const char *take_policy_extension(struct str value)
 {
 	for (size_t i = 0; i < value.length; i++)
 		if ((unsigned char)value.data[i] < ' ' || value.data[i] == 0x7f)
@@ -86,13 +86,13 @@ static const char *take_other(struct str value)
 	return value.length > 0 ? NULL : "a field without a value";
 }
 
-static const char *take_line(struct parser *parser, struct str line)
+static const char *take_policy_line(struct parser *parser, struct str line)
 {
 	static const struct {
 		const char *name;
 		const char *(*take)(struct parser *parser, struct str value);
 	} fields[] = {{"version", take_version},
-		      {"mode", take_mode},
+		      {"mode", take_policy_mode},
 		      {"max_age", take_max_age},
 		      {"mx", take_mx}};
 	struct str name;
@@ -104,10 +104,11 @@ static const char *take_line(struct parser *parser, struct str line)
 	for (size_t i = 0; i < COUNT_OF(fields); i++)
 		if (str_equal(name, str_from(fields[i].name)))
 			return fields[i].take(parser, line);
-	return sts_field_is_name(name) ? take_other(line) : "a malformed name of a field";
+	return sts_field_is_name(name) ? take_policy_extension(line)
+				       : "a malformed name of a field";
 }
 
-static const char *take_lines(struct parser *parser, struct str text)
+static const char *take_policy_lines(struct parser *parser, struct str text)
 {
 	const char *problem = NULL;
 
@@ -118,7 +119,7 @@ static const char *take_lines(struct parser *parser, struct str text)
 		if (line.length > 0 && line.data[line.length - 1] == '\r')
 			line.length--;
 		if (str_trim(line).length > 0)
-			problem = take_line(parser, line);
+			problem = take_policy_line(parser, line);
 	}
 	return problem;
 }
@@ -142,7 +143,7 @@ const char *sts_policy_parse(struct str text, struct sts_policy *policy_out)
 	const char *problem = "too long";
 
 	if (text.length <= STS_POLICY_MAX)
-		problem = take_lines(&parser, text);
+		problem = take_policy_lines(&parser, text);
 	if (problem == NULL)
 		problem = find_missing(&parser);
 	if (problem == NULL) {
@@ -160,7 +161,7 @@ void sts_policy_clear(struct sts_policy *policy)
 	policy->patterns = NULL;
 }
 
-static bool allows(struct str pattern, struct str host)
+static bool is_host_of_pattern(struct str pattern, struct str host)
 {
 	ptrdiff_t dot;
 
@@ -176,7 +177,7 @@ bool sts_patterns_allow(struct str patterns, struct str host)
 		struct str pattern;
 
 		(void)str_split(&patterns, ' ', &pattern);
-		if (allows(pattern, host))
+		if (is_host_of_pattern(pattern, host))
 			return true;
 	}
 	return false;

@@ -3,7 +3,7 @@
 #include "sts/field.h"
 #include <string.h>
 
-static bool is_id(struct str value)
+static bool is_policy_id(struct str value)
 {
 	if (value.length == 0 || value.length > STS_ID_MAX)
 		return false;
@@ -23,7 +23,7 @@ static bool is_extension(struct str value)
 }
 
 /* Takes a field "name=value"; the first id counts. False: it is malformed. */
-static bool take_field(struct sts_record *record, struct str field)
+static bool take_sts_record_field(struct sts_record *record, struct str field)
 {
 	struct str name;
 
@@ -32,7 +32,7 @@ static bool take_field(struct sts_record *record, struct str field)
 		return false;
 	if (!str_equal(name, STR("id")))
 		return is_extension(field);
-	if (!is_id(field))
+	if (!is_policy_id(field))
 		return false;
 	if (record->id[0] == '\0') {
 		memcpy(record->id, field.data, field.length);
@@ -42,14 +42,14 @@ static bool take_field(struct sts_record *record, struct str field)
 }
 
 /* The fields after the version; a ';' may end the last one. */
-static bool take_fields(struct sts_record *record, struct str text)
+static bool take_sts_record_fields(struct sts_record *record, struct str text)
 {
 	while (text.length > 0) {
 		struct str field;
 
 		(void)str_split(&text, ';', &field);
 		text = str_trim(text);
-		if (!take_field(record, str_trim(field)))
+		if (!take_sts_record_field(record, str_trim(field)))
 			return false;
 	}
 	return record->id[0] != '\0';
@@ -63,7 +63,7 @@ void sts_record_add(struct sts_record *record, struct str text)
 		return;
 	record->count++;
 	record->id[0] = '\0';
-	if (!take_fields(record, str_trim(str_skip(text, version.length))))
+	if (!take_sts_record_fields(record, str_trim(str_skip(text, version.length))))
 		record->id[0] = '\0';
 }
 

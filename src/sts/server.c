@@ -39,7 +39,7 @@ struct sts_server {
 	void *context;
 };
 
-static void question_free(struct question *question)
+static void free_policy_question(struct question *question)
 {
 	sts_request_cancel(&question->request);
 	DL_DELETE2(question->client->questions, question, previous, next);
@@ -48,7 +48,8 @@ static void question_free(struct question *question)
 	free(question);
 }
 
-static void send_answer(const struct client *client, uint32_t tag, const struct sts_answer *answer)
+static void send_sts_answer(const struct client *client, uint32_t tag,
+			    const struct sts_answer *answer)
 {
 	struct buffer body = {0};
 
@@ -62,28 +63,28 @@ static void send_answer(const struct client *client, uint32_t tag, const struct 
 	buffer_clear(&body);
 }
 
-static void on_known(void *context, const struct sts_answer *answer)
+static void on_policy_known(void *context, const struct sts_answer *answer)
 {
 	struct question *question = context;
 
-	send_answer(question->client, question->tag, answer);
-	question_free(question);
+	send_sts_answer(question->client, question->tag, answer);
+	free_policy_question(question);
 }
 
-static void ask(struct client *client, uint32_t tag, struct str domain)
+static void ask_sts_keeper(struct client *client, uint32_t tag, struct str domain)
 {
 	static const struct sts_answer later = {.kind = STS_LATER};
 	size_t *all = &client->server->question_counts[client->rank];
 	struct question *question;
 
 	if (client->question_count >= STS_OPEN_MAX || *all >= QUESTIONS_MAX) {
-		send_answer(client, tag, &later);
+		send_sts_answer(client, tag, &later);
 		return;
 	}
 	question = memory_alloc_zero(1, sizeof *question);
 	question->client = client;
 	question->tag = tag;
-	question->request.done = on_known;
+	question->request.done = on_policy_known;
 	question->request.context = question;
 	question->request.rank = client->rank;
 	DL_APPEND2(client->questions, question, previous, next);
@@ -92,7 +93,7 @@ static void ask(struct client *client, uint32_t tag, struct str domain)
 	sts_keeper_ask(client->server->keeper, domain, &question->request);
 }
 
-static bool is_domain(struct str text)
+static bool is_lower_case_domain(struct str text)
 {
 	for (size_t i = 0; i < text.length; i++)
 		if (text.data[i] >= 'A' && text.data[i] <= 'Z')
@@ -106,9 +107,9 @@ static bool take_question(struct client *client, const struct ipc_message *messa
 	struct unpack unpack = {message->body, false};
 	struct str domain = unpack_str(&unpack);
 
-	if (!unpack_is_whole(&unpack) || !is_domain(domain))
+	if (!unpack_is_whole(&unpack) || !is_lower_case_domain(domain))
 		return false;
-	ask(client, message->tag, domain);
+	ask_sts_keeper(client, message->tag, domain);
 	return true;
 }
 
@@ -126,8 +127,9 @@ static bool take_session(const struct sts_server *server, struct str body)
 	session.server_address = unpack_str(&unpack);
 	session.own_address = unpack_str(&unpack);
 	session.reason = unpack_str(&unpack);
-	if (!unpack_is_whole(&unpack) || !is_domain(session.domain) || policy >= TLSRPT_POLICIES ||
-	    result >= TLSRPT_RESULTS || session.text.length > TLSRPT_TEXT_MAX)
+	if (!unpack_is_whole(&unpack) || !is_lower_case_domain(session.domain) ||
+	    policy >= TLSRPT_POLICIES || result >= TLSRPT_RESULTS ||
+	    session.text.length > TLSRPT_TEXT_MAX)
 		return false;
 	session.policy = (enum tlsrpt_policy)policy;
 	session.result = (enum tlsrpt_result)result;
@@ -143,7 +145,7 @@ static enum sts_rank rank_of(const struct sts_server *server, uid_t user)
 	return user == 0 ? STS_RANK_ROOT : STS_RANK_OWNER;
 }
 
-static void *on_connected(void *context, struct ipc_channel *channel)
+static void *on_sts_client_connected(void *context, struct ipc_channel *channel)
 {
 	struct client *client = memory_alloc_zero(1, sizeof *client);
 
@@ -153,8 +155,8 @@ static void *on_connected(void *context, struct ipc_channel *channel)
 	return client;
 }
 
-static bool on_message(void *context, struct ipc_channel *channel,
-		       const struct ipc_message *message)
+static bool on_sts_request(void *context, struct ipc_channel *channel,
+			   const struct ipc_message *message)
 {
 	struct client *client = context;
 
@@ -169,20 +171,21 @@ static bool on_message(void *context, struct ipc_channel *channel,
 	}
 }
 
-static void on_lost(void *context)
+static void on_sts_client_lost(void *context)
 {
 	struct client *client = context;
 
 	while (client->questions != NULL)
-		question_free(client->questions);
+		free_policy_question(client->questions);
 	free(client);
 }
 
 struct sts_server *sts_server_new(struct os_loop *loop, int listening, struct sts_keeper *keeper,
 				  const struct sts_users *users)
 {
-	static const struct ipc_server_kind kind = {CLIENTS_MAX, BACKLOG_MAX, on_connected,
-						    on_message, on_lost};
+	static const struct ipc_server_kind kind = {CLIENTS_MAX, BACKLOG_MAX,
+						    on_sts_client_connected, on_sts_request,
+						    on_sts_client_lost};
 	struct sts_server *server = memory_alloc_zero(1, sizeof *server);
 
 	server->keeper = keeper;

@@ -12,7 +12,7 @@ void sts_store_format(const struct sts_stored *stored, struct buffer *out)
 }
 
 /* The value of the next line, which must be "NAME: VALUE". False: it is another one. */
-static bool take_line(struct str *file, const char *name, struct str *value_out)
+static bool take_stored_line(struct str *file, const char *name, struct str *value_out)
 {
 	struct str line;
 	struct str found;
@@ -26,13 +26,13 @@ static bool take_line(struct str *file, const char *name, struct str *value_out)
 	return str_equal(found, str_from(name));
 }
 
-static bool take_id(struct str *file, struct sts_stored *stored)
+static bool take_stored_id(struct str *file, struct sts_stored *stored)
 {
 	struct sts_record record = {0};
 	struct buffer text = {0};
 	struct str value;
 
-	if (!take_line(file, "id", &value))
+	if (!take_stored_line(file, "id", &value))
 		return false;
 	buffer_append_string(&text, "v=STSv1; id=");
 	buffer_append_str(&text, value);
@@ -49,11 +49,12 @@ const char *sts_store_parse(struct str file, struct sts_stored *stored_out)
 	uint64_t size;
 	const char *problem;
 
-	if (!take_id(&file, &stored))
+	if (!take_stored_id(&file, &stored))
 		return "no id";
-	if (!take_line(&file, "fetched", &value) || !timestamp_parse(value, &stored.fetched_us))
+	if (!take_stored_line(&file, "fetched", &value) ||
+	    !timestamp_parse(value, &stored.fetched_us))
 		return "no time of its fetch";
-	if (!take_line(&file, "size", &value) || !str_to_u64(value, &size))
+	if (!take_stored_line(&file, "size", &value) || !str_to_u64(value, &size))
 		return "no size";
 	if (!str_split(&file, '\n', &value) || value.length > 0 || file.length != size)
 		return "the text does not have its size";

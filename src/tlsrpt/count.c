@@ -136,7 +136,7 @@ struct tlsrpt_applied *tlsrpt_day_find(struct tlsrpt_day *day, enum tlsrpt_polic
 	return policy;
 }
 
-static bool is_equal(const struct tlsrpt_failure *a, const struct tlsrpt_failure *b)
+static bool is_equal_failure(const struct tlsrpt_failure *a, const struct tlsrpt_failure *b)
 {
 	return a->result == b->result && strcmp(a->host, b->host) == 0 &&
 	       strcmp(a->greeting, b->greeting) == 0 &&
@@ -166,7 +166,7 @@ void tlsrpt_applied_fail(struct tlsrpt_applied *policy, const struct tlsrpt_sess
 
 	if (policy->failure_count >= TLSRPT_DAY_FAILURES_MAX) {
 		LL_FOREACH(policy->failures, failure)
-		if (is_equal(failure, new))
+		if (is_equal_failure(failure, new))
 			break;
 		if (failure == NULL) {
 			failure_free(new);
@@ -174,7 +174,7 @@ void tlsrpt_applied_fail(struct tlsrpt_applied *policy, const struct tlsrpt_sess
 		}
 	}
 	LL_FOREACH(policy->failures, failure)
-	if (is_equal(failure, new))
+	if (is_equal_failure(failure, new))
 		break;
 	if (failure == NULL) {
 		LL_APPEND(policy->failures, new);

@@ -67,7 +67,7 @@ static bool add_policy(struct reader *reader)
 	return true;
 }
 
-static bool take_policy(struct reader *reader, struct str value)
+static bool take_counted_policy(struct reader *reader, struct str value)
 {
 	struct str name;
 
@@ -94,7 +94,7 @@ static bool take_more(const struct reader *reader, struct buffer *out, struct st
 	return reader->has_policy && !reader->is_added;
 }
 
-static struct str take_word(struct str *rest)
+static struct str take_count_word(struct str *rest)
 {
 	struct str word = {NULL, 0};
 
@@ -102,25 +102,25 @@ static struct str take_word(struct str *rest)
 	return word;
 }
 
-static bool take_failure(struct reader *reader, struct str value)
+static bool take_counted_failure(struct reader *reader, struct str value)
 {
 	struct tlsrpt_session session = {0};
 	uint64_t count;
 
-	if (!add_policy(reader) || !str_to_u64(take_word(&value), &count) ||
-	    !tlsrpt_result_find(take_word(&value), &session.result))
+	if (!add_policy(reader) || !str_to_u64(take_count_word(&value), &count) ||
+	    !tlsrpt_result_find(take_count_word(&value), &session.result))
 		return false;
 	session.greeting = reader->greeting;
-	session.host = take_word(&value);
-	session.server_address = take_word(&value);
-	session.own_address = take_word(&value);
+	session.host = take_count_word(&value);
+	session.server_address = take_count_word(&value);
+	session.own_address = take_count_word(&value);
 	session.reason = value;
 	tlsrpt_applied_fail(reader->policy, &session, count);
 	reader->greeting = STR("");
 	return session.own_address.length > 0;
 }
 
-static bool take_line(struct reader *reader, struct str line)
+static bool take_count_line(struct reader *reader, struct str line)
 {
 	struct str name;
 
@@ -129,7 +129,7 @@ static bool take_line(struct reader *reader, struct str line)
 		return false;
 	line = str_skip(line, 1);
 	if (str_equal(name, STR("policy")))
-		return take_policy(reader, line);
+		return take_counted_policy(reader, line);
 	if (str_equal(name, STR("string")))
 		return take_more(reader, &reader->text, line, '\n');
 	if (str_equal(name, STR("mx")))
@@ -138,7 +138,7 @@ static bool take_line(struct reader *reader, struct str line)
 		reader->greeting = line;
 		return reader->has_policy && line.length > 0;
 	}
-	return str_equal(name, STR("failure")) && take_failure(reader, line);
+	return str_equal(name, STR("failure")) && take_counted_failure(reader, line);
 }
 
 struct tlsrpt_day *tlsrpt_day_parse(struct str file)
@@ -149,7 +149,7 @@ struct tlsrpt_day *tlsrpt_day_parse(struct str file)
 	struct str line;
 
 	while (is_good && file.length > 0 && str_split(&file, '\n', &line))
-		is_good = take_line(&reader, line);
+		is_good = take_count_line(&reader, line);
 	is_good = is_good && add_policy(&reader);
 	buffer_clear(&reader.text);
 	buffer_clear(&reader.hosts);

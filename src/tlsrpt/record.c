@@ -14,7 +14,7 @@ static bool is_uri(struct str text)
 	return text.length > 0 && text.length < TLSRPT_TARGET_SIZE;
 }
 
-static void copy(char *out, struct str text)
+static void copy_target_text(char *out, struct str text)
 {
 	memcpy(out, text.data, text.length);
 	out[text.length] = '\0';
@@ -22,7 +22,7 @@ static void copy(char *out, struct str text)
 
 /* In TEXT "%2C" becomes ",": RFC 8460 section 3 encodes what separates targets. False: it is
  * malformed. */
-static bool decode(struct str text, char out[TLSRPT_TARGET_SIZE])
+static bool decode_target(struct str text, char out[TLSRPT_TARGET_SIZE])
 {
 	size_t length = 0;
 
@@ -45,7 +45,7 @@ static bool decode(struct str text, char out[TLSRPT_TARGET_SIZE])
 }
 
 /* A dot-atom at a domain: quoted local parts are not used for this. */
-static bool is_address(struct str address)
+static bool is_report_address(struct str address)
 {
 	ptrdiff_t at = str_find_last(address, '@');
 
@@ -66,7 +66,7 @@ static bool read_mailto(struct str text, struct tlsrpt_target *target)
 
 	(void)str_split(&text, '?', &address);
 	target->scheme = TLSRPT_MAILTO;
-	return decode(address, target->text) && is_address(str_from(target->text));
+	return decode_target(address, target->text) && is_report_address(str_from(target->text));
 }
 
 static bool read_https(struct str text, struct tlsrpt_target *target)
@@ -88,13 +88,13 @@ static bool read_https(struct str text, struct tlsrpt_target *target)
 		return false;
 	target->scheme = TLSRPT_HTTPS;
 	target->port = (uint16_t)port;
-	copy(target->host, host);
+	copy_target_text(target->host, host);
 	str_lower(target->host, host.length);
-	copy(target->text, text.length > 0 ? text : STR("/"));
+	copy_target_text(target->text, text.length > 0 ? text : STR("/"));
 	return true;
 }
 
-static void take_target(struct tlsrpt_record *record, struct str uri)
+static void take_report_target(struct tlsrpt_record *record, struct str uri)
 {
 	const struct str mailto = STR("mailto:");
 	const struct str https = STR("https://");
@@ -111,7 +111,7 @@ static void take_target(struct tlsrpt_record *record, struct str uri)
 		record->target_count++;
 }
 
-static void take_field(struct tlsrpt_record *record, struct str field)
+static void take_tlsrpt_field(struct tlsrpt_record *record, struct str field)
 {
 	struct str name;
 	struct str uri;
@@ -120,7 +120,7 @@ static void take_field(struct tlsrpt_record *record, struct str field)
 	if (!str_equal(str_trim(name), STR("rua")) || record->target_count > 0)
 		return;
 	while (str_split(&field, ',', &uri))
-		take_target(record, str_trim(uri));
+		take_report_target(record, str_trim(uri));
 }
 
 void tlsrpt_record_add(struct tlsrpt_record *record, struct str text)
@@ -137,7 +137,7 @@ void tlsrpt_record_add(struct tlsrpt_record *record, struct str text)
 	record->count++;
 	rest = str_skip(rest, 1);
 	while (str_split(&rest, ';', &field))
-		take_field(record, str_trim(field));
+		take_tlsrpt_field(record, str_trim(field));
 }
 
 bool tlsrpt_record_is_valid(const struct tlsrpt_record *record)

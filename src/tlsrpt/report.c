@@ -6,7 +6,7 @@
 #include <string.h>
 #include <utlist.h>
 
-static void append_list(struct buffer *out, const char *name, struct str text, char between)
+static void append_json_list(struct buffer *out, const char *name, struct str text, char between)
 {
 	const char *comma = "";
 	struct str item;
@@ -29,7 +29,7 @@ static void append_known(struct buffer *out, const char *name, const char *word)
 		json_field_text(out, name, str_from(word));
 }
 
-static void append_failure(struct buffer *out, const struct tlsrpt_failure *failure)
+static void append_failure_details(struct buffer *out, const struct tlsrpt_failure *failure)
 {
 	buffer_append_byte(out, '{');
 	json_field_text(out, "result-type", str_from(tlsrpt_result_name(failure->result)));
@@ -54,21 +54,21 @@ static void append_failures(struct buffer *out, const struct tlsrpt_applied *pol
 	{
 		if (failure != policy->failures)
 			buffer_append_byte(out, ',');
-		append_failure(out, failure);
+		append_failure_details(out, failure);
 	}
 	buffer_append_byte(out, ']');
 }
 
-static void append_policy(struct buffer *out, const struct tlsrpt_applied *policy,
-			  const char *domain)
+static void append_policy_summary(struct buffer *out, const struct tlsrpt_applied *policy,
+				  const char *domain)
 {
 	buffer_append_byte(out, '{');
 	json_field(out, "policy");
 	buffer_append_byte(out, '{');
 	json_field_text(out, "policy-type", str_from(tlsrpt_policy_names[policy->kind]));
-	append_list(out, "policy-string", str_from(policy->text), '\n');
+	append_json_list(out, "policy-string", str_from(policy->text), '\n');
 	json_field_text(out, "policy-domain", str_from(domain));
-	append_list(out, "mx-host", str_from(policy->hosts), ' ');
+	append_json_list(out, "mx-host", str_from(policy->hosts), ' ');
 	buffer_append_byte(out, '}');
 	json_field(out, "summary");
 	buffer_append_byte(out, '{');
@@ -79,7 +79,7 @@ static void append_policy(struct buffer *out, const struct tlsrpt_applied *polic
 	buffer_append_byte(out, '}');
 }
 
-static void append_time(struct buffer *out, const char *name, int64_t time_us)
+static void append_report_time(struct buffer *out, const char *name, int64_t time_us)
 {
 	char text[TIMESTAMP_SIZE];
 
@@ -96,8 +96,8 @@ void tlsrpt_day_report(const struct tlsrpt_day *day, const struct tlsrpt_head *h
 	json_field_text(out, "organization-name", str_from(head->organization));
 	json_field(out, "date-range");
 	buffer_append_byte(out, '{');
-	append_time(out, "start-datetime", head->begin_us);
-	append_time(out, "end-datetime", head->begin_us + DAY_US - SECOND_US);
+	append_report_time(out, "start-datetime", head->begin_us);
+	append_report_time(out, "end-datetime", head->begin_us + DAY_US - SECOND_US);
 	buffer_append_byte(out, '}');
 	json_field_text(out, "contact-info", str_from(head->contact));
 	json_field_text(out, "report-id", str_from(head->id));
@@ -107,7 +107,7 @@ void tlsrpt_day_report(const struct tlsrpt_day *day, const struct tlsrpt_head *h
 	{
 		if (policy != day->policies)
 			buffer_append_byte(out, ',');
-		append_policy(out, policy, head->domain);
+		append_policy_summary(out, policy, head->domain);
 	}
 	buffer_append_string(out, "]}\n");
 }

@@ -77,7 +77,7 @@ void trace_story_begin(struct trace_story *story)
 }
 
 /* ID or SESSION of a line may be empty. */
-static bool is_wanted(const struct trace_story *story, struct str id, struct str session)
+static bool is_line_of_subject(const struct trace_story *story, struct str id, struct str session)
 {
 	switch (story->subject) {
 	case MESSAGE:
@@ -91,7 +91,7 @@ static bool is_wanted(const struct trace_story *story, struct str id, struct str
 	return false;
 }
 
-static bool is_known(const struct trace_story *story, struct str id)
+static bool is_known_message_id(const struct trace_story *story, struct str id)
 {
 	for (size_t i = 0; i < story->id_count; i++)
 		if (str_equal(story->ids[i], id))
@@ -101,7 +101,7 @@ static bool is_known(const struct trace_story *story, struct str id)
 
 static int add_id(struct trace_story *story, struct str id)
 {
-	if (id.length == 0 || is_known(story, id))
+	if (id.length == 0 || is_known_message_id(story, id))
 		return 0;
 	if (story->id_count == TRACE_IDS_MAX)
 		return -E2BIG;
@@ -110,7 +110,8 @@ static int add_id(struct trace_story *story, struct str id)
 	return 0;
 }
 
-static int add_line(struct trace_story *story, struct str text, const struct log_line *line)
+static int add_line_to_story(struct trace_story *story, struct str text,
+			     const struct log_line *line)
 {
 	struct found *found;
 
@@ -153,17 +154,18 @@ int trace_story_offer(struct trace_story *story, struct str text)
 	made = log_line_get(&line, "bounce");
 	if (made.length == 0)
 		made = log_line_get(&line, "message");
-	is_ours = is_wanted(story, id, log_line_get(&line, "session"));
+	is_ours = is_line_of_subject(story, id, log_line_get(&line, "session"));
 	if (is_ours)
 		error = add_id(story, id);
-	is_ours |= is_known(story, id);
+	is_ours |= is_known_message_id(story, id);
 	if (error == 0 && is_ours)
 		error = add_id(story, made);
 	/* the first line of a bounce, or of a list's message, names the message that it comes
 	 * from */
-	if (error < 0 || !(is_ours || (made.length > 0 && is_wanted(story, made, STR("")))))
+	if (error < 0 ||
+	    !(is_ours || (made.length > 0 && is_line_of_subject(story, made, STR("")))))
 		return error;
-	return add_line(story, text, &line);
+	return add_line_to_story(story, text, &line);
 }
 
 bool trace_story_is_whole(const struct trace_story *story)
@@ -176,7 +178,7 @@ size_t trace_story_id_count(const struct trace_story *story)
 	return story->id_count;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_lines_by_time(const void *a, const void *b)
 {
 	const struct found *left = a;
 	const struct found *right = b;
@@ -190,7 +192,7 @@ void trace_story_each(struct trace_story *story,
 		      void (*each)(void *context, const struct log_line *line), void *context)
 {
 	if (story->line_count > 0)
-		qsort(story->lines, story->line_count, sizeof *story->lines, compare);
+		qsort(story->lines, story->line_count, sizeof *story->lines, compare_lines_by_time);
 	for (size_t i = 0; i < story->line_count; i++) {
 		struct log_line line;
 

@@ -82,7 +82,7 @@ const bool *transcript_is_on(void)
 
 /* --- who watches --- */
 
-static bool is_below(struct str name, struct str domain)
+static bool is_peer_name_below(struct str name, struct str domain)
 {
 	struct mail_domain form;
 	struct str view;
@@ -94,22 +94,23 @@ static bool is_below(struct str name, struct str domain)
 	return str_equal(view, domain);
 }
 
-static bool has_name(const struct transcript_peer *peer, struct str domain)
+static bool has_peer_name_in_domain(const struct transcript_peer *peer, struct str domain)
 {
 	for (size_t i = 0; i < TRANSCRIPT_NAMES; i++)
-		if (peer->names[i].length > 0 && is_below(peer->names[i], domain))
+		if (peer->names[i].length > 0 && is_peer_name_below(peer->names[i], domain))
 			return true;
 	return false;
 }
 
-static bool passes(const struct transcript_filter *filter, const struct transcript_peer *peer)
+static bool passes_transcript_filter(const struct transcript_filter *filter,
+				     const struct transcript_peer *peer)
 {
 	struct str domain = mail_domain_view(&filter->domain);
 
 	if (filter->has_network &&
 	    (peer->address == NULL || !config_network_has(&filter->network, peer->address)))
 		return false;
-	return domain.length == 0 || has_name(peer, domain);
+	return domain.length == 0 || has_peer_name_in_domain(peer, domain);
 }
 
 static uint32_t watchers_of(const struct transcript_peer *peer)
@@ -117,14 +118,14 @@ static uint32_t watchers_of(const struct transcript_peer *peer)
 	uint32_t watchers = 0;
 
 	for (size_t i = 0; i < transcript.count; i++)
-		if (passes(&transcript.filters[i], peer))
+		if (passes_transcript_filter(&transcript.filters[i], peer))
 			watchers |= UINT32_C(1) << transcript.filters[i].watcher;
 	return watchers;
 }
 
 /* --- lines --- */
 
-static void say(const struct transcript_said *said)
+static void send_transcript_line(const struct transcript_said *said)
 {
 	struct buffer body CLEANUP(buffer_clear) = {0};
 
@@ -132,11 +133,11 @@ static void say(const struct transcript_said *said)
 	transcript.say(transcript.context, buffer_view(&body));
 }
 
-static void note(struct transcript_said said, const char *text)
+static void send_transcript_note(struct transcript_said said, const char *text)
 {
 	said.side = TRANSCRIPT_NOTE;
 	said.line = str_from(text);
-	say(&said);
+	send_transcript_line(&said);
 }
 
 static void tell_left_out(struct transcript_said said)
@@ -147,14 +148,14 @@ static void tell_left_out(struct transcript_said said)
 		 (unsigned long long)transcript.left_out);
 	said.watchers = transcript.left_of;
 	transcript.left_out = transcript.left_of = 0;
-	note(said, text);
+	send_transcript_note(said, text);
 }
 
 /* The first omission is reported at once: perhaps no other line follows. */
 static void leave_out(const struct transcript_said *said)
 {
 	if (transcript.left_out++ == 0)
-		note(*said, "(too many lines in a second: some are left out)");
+		send_transcript_note(*said, "(too many lines in a second: some are left out)");
 	transcript.left_of |= said->watchers;
 }
 
@@ -191,7 +192,7 @@ void transcript_line(uint64_t *session, const struct transcript_peer *peer,
 	}
 	if (transcript.left_out > 0)
 		tell_left_out(said);
-	say(&said);
+	send_transcript_line(&said);
 }
 
 /* --- lines from other processes --- */

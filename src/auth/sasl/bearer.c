@@ -43,7 +43,7 @@ static bool find_token(struct str body, const char *name, struct str *token_out)
 }
 
 /* The user whom the client names outside of the token; empty: it names none. */
-static void ask(struct sasl *sasl, struct str user, struct str token)
+static void ask_about_token(struct sasl *sasl, struct str user, struct str token)
 {
 	if (user.length > 0) {
 		sasl_ask(sasl, SASL_ASKS_TOKEN, STR(""), user, token);
@@ -54,7 +54,7 @@ static void ask(struct sasl *sasl, struct str user, struct str token)
 }
 
 /* After the failure was told; the token's owner stays unknown. */
-static bool is_over(struct sasl *sasl)
+static bool refuse_after_failure(struct sasl *sasl)
 {
 	if (sasl->step > 0)
 		sasl_refuse(sasl, AUTH_FAILED, NOT_ACCEPTED);
@@ -68,7 +68,7 @@ static void take_bearer(struct sasl *sasl, struct str message)
 	struct sasl_gs2 gs2;
 	struct str token = STR("");
 
-	if (is_over(sasl))
+	if (refuse_after_failure(sasl))
 		return;
 	if (!sasl_gs2_take(&message, &gs2) || gs2.flag == 'p' ||
 	    (gs2.as.length > 0 && !sasl_gs2_name(gs2.as, &user)) ||
@@ -76,7 +76,7 @@ static void take_bearer(struct sasl *sasl, struct str message)
 	    !find_token(str_skip(message, 1), "auth", &token))
 		sasl_refuse_malformed(sasl);
 	else
-		ask(sasl, buffer_view(&user), token);
+		ask_about_token(sasl, buffer_view(&user), token);
 }
 
 /* "user=" USER ^A "auth=Bearer " TOKEN ^A ^A */
@@ -85,18 +85,18 @@ static void take_xoauth2(struct sasl *sasl, struct str message)
 	struct str token = STR("");
 	struct str user;
 
-	if (is_over(sasl))
+	if (refuse_after_failure(sasl))
 		return;
 	if (!str_starts_with(message, STR("user=")) || !str_split(&message, '\1', &user) ||
 	    message.data == NULL || user.length <= 5 || !find_token(message, "auth", &token))
 		sasl_refuse_malformed(sasl);
 	else
-		ask(sasl, str_skip(user, 5), token);
+		ask_about_token(sasl, str_skip(user, 5), token);
 }
 
 /* USER owns the token, and must be the one whom the client names. */
-static void answer(struct sasl *sasl, enum sasl_finding finding, struct str user,
-		   const char *failure)
+static void answer_bearer_token(struct sasl *sasl, enum sasl_finding finding, struct str user,
+				const char *failure)
 {
 	bool is_named = sasl->user.length > 0;
 
@@ -117,14 +117,14 @@ static void answer_bearer(struct sasl *sasl, enum sasl_finding finding, struct s
 			  const struct directory_scram *keys)
 {
 	(void)keys;
-	answer(sasl, finding, user, FAILURE_BEARER);
+	answer_bearer_token(sasl, finding, user, FAILURE_BEARER);
 }
 
 static void answer_xoauth2(struct sasl *sasl, enum sasl_finding finding, struct str user,
 			   const struct directory_scram *keys)
 {
 	(void)keys;
-	answer(sasl, finding, user, FAILURE_XOAUTH2);
+	answer_bearer_token(sasl, finding, user, FAILURE_XOAUTH2);
 }
 
 const struct sasl_kind sasl_oauthbearer = {NULL, take_bearer, answer_bearer};

@@ -18,7 +18,7 @@ static void take_plain(struct sasl *sasl, struct str message)
 }
 
 /* The user's name, then the password. */
-static void take_login(struct sasl *sasl, struct str message)
+static void take_login_message(struct sasl *sasl, struct str message)
 {
 	struct buffer user CLEANUP(buffer_clear) = {0};
 
@@ -44,5 +44,5 @@ static void take_external(struct sasl *sasl, struct str message)
 }
 
 const struct sasl_kind sasl_plain = {NULL, take_plain, sasl_conclude};
-const struct sasl_kind sasl_login = {"Username:", take_login, sasl_conclude};
+const struct sasl_kind sasl_login = {"Username:", take_login_message, sasl_conclude};
 const struct sasl_kind sasl_external = {NULL, take_external, sasl_conclude};

@@ -17,7 +17,7 @@
 #include <openssl/hmac.h>
 #include <string.h>
 
-static const EVP_MD *digest_of(const struct sasl *sasl)
+static const EVP_MD *digest_of_mechanism(const struct sasl *sasl)
 {
 	return sasl->mechanism->keys == DIRECTORY_PASSWORD_SCRAM_SHA_256 ? EVP_sha256()
 									 : EVP_sha1();
@@ -26,7 +26,7 @@ static const EVP_MD *digest_of(const struct sasl *sasl)
 /* --- the first message --- */
 
 /* Takes "LETTER=VALUE" off the front of *REST, up to a comma or its end. */
-static bool take_attribute(struct str *rest, char letter, struct str *value_out)
+static bool take_scram_attribute(struct str *rest, char letter, struct str *value_out)
 {
 	struct str attribute;
 
@@ -79,7 +79,7 @@ static void begin_conversation(struct sasl *sasl, struct str bare, struct str no
 	buffer_append_str(&scram->conversation, bare);
 }
 
-static void take_first(struct sasl *sasl, struct str message)
+static void take_client_first(struct sasl *sasl, struct str message)
 {
 	struct buffer user CLEANUP(buffer_clear) = {0};
 	struct buffer as CLEANUP(buffer_clear) = {0};
@@ -93,7 +93,7 @@ static void take_first(struct sasl *sasl, struct str message)
 		return;
 	}
 	rest = message;
-	if (!take_attribute(&rest, 'n', &name) || !take_attribute(&rest, 'r', &nonce) ||
+	if (!take_scram_attribute(&rest, 'n', &name) || !take_scram_attribute(&rest, 'r', &nonce) ||
 	    !is_nonce(nonce) || !sasl_gs2_name(name, &user) ||
 	    (gs2.as.length > 0 && !sasl_gs2_name(gs2.as, &as))) {
 		sasl_refuse_malformed(sasl);
@@ -109,8 +109,8 @@ static void take_first(struct sasl *sasl, struct str message)
 	sasl_ask(sasl, SASL_ASKS_KEYS, buffer_view(&as), buffer_view(&user), STR(""));
 }
 
-static void answer_keys(struct sasl *sasl, enum sasl_finding finding, struct str user,
-			const struct directory_scram *keys)
+static void answer_scram_keys(struct sasl *sasl, enum sasl_finding finding, struct str user,
+			      const struct directory_scram *keys)
 {
 	struct sasl_scram_state *scram = &sasl->scram;
 	struct buffer first CLEANUP(buffer_clear) = {0};
@@ -133,12 +133,12 @@ static void answer_keys(struct sasl *sasl, enum sasl_finding finding, struct str
 
 /* --- the final message --- */
 
-static bool sign(const struct sasl *sasl, const unsigned char *key,
-		 unsigned char signature[DIRECTORY_SCRAM_KEY_MAX])
+static bool sign_conversation(const struct sasl *sasl, const unsigned char *key,
+			      unsigned char signature[DIRECTORY_SCRAM_KEY_MAX])
 {
 	struct str text = buffer_view(&sasl->scram.conversation);
 
-	return HMAC(digest_of(sasl), key, (int)sasl->scram.keys.key_length,
+	return HMAC(digest_of_mechanism(sasl), key, (int)sasl->scram.keys.key_length,
 		    (const unsigned char *)text.data, text.length, signature, NULL) != NULL;
 }
 
@@ -150,11 +150,11 @@ static bool is_proof(const struct sasl *sasl, struct str proof)
 	unsigned char stored[DIRECTORY_SCRAM_KEY_MAX];
 	bool is_right = false;
 
-	if (sign(sasl, keys->stored_key, client)) {
+	if (sign_conversation(sasl, keys->stored_key, client)) {
 		for (size_t i = 0; i < keys->key_length; i++)
 			client[i] ^= (unsigned char)proof.data[i];
-		is_right = EVP_Digest(client, keys->key_length, stored, NULL, digest_of(sasl),
-				      NULL) == 1 &&
+		is_right = EVP_Digest(client, keys->key_length, stored, NULL,
+				      digest_of_mechanism(sasl), NULL) == 1 &&
 			   CRYPTO_memcmp(stored, keys->stored_key, keys->key_length) == 0;
 	}
 	explicit_bzero(client, sizeof client);
@@ -176,7 +176,7 @@ static void send_signature(struct sasl *sasl)
 	unsigned char signature[DIRECTORY_SCRAM_KEY_MAX];
 	struct buffer final CLEANUP(buffer_clear) = {0};
 
-	if (!sign(sasl, sasl->scram.keys.server_key, signature))
+	if (!sign_conversation(sasl, sasl->scram.keys.server_key, signature))
 		panic("no memory for a signature");
 	buffer_append_string(&final, "v=");
 	base64_append(&final, str_slice((const char *)signature, sasl->scram.keys.key_length));
@@ -196,8 +196,8 @@ static bool split_final(struct str message, struct str *binding_out, struct str 
 		return false;
 	message = str_slice(message.data, (size_t)comma);
 	*proven_out = message;
-	return take_attribute(&message, 'c', binding_out) &&
-	       take_attribute(&message, 'r', nonce_out);
+	return take_scram_attribute(&message, 'c', binding_out) &&
+	       take_scram_attribute(&message, 'r', nonce_out);
 }
 
 static void take_final(struct sasl *sasl, struct str message)
@@ -224,16 +224,16 @@ static void take_final(struct sasl *sasl, struct str message)
 		send_signature(sasl);
 }
 
-static void take(struct sasl *sasl, struct str message)
+static void take_scram_message(struct sasl *sasl, struct str message)
 {
 	if (sasl->scram.is_proven && message.length == 0)
 		sasl_accept(sasl);
 	else if (sasl->scram.is_proven)
 		sasl_refuse_malformed(sasl);
 	else if (sasl->step == 0)
-		take_first(sasl, message);
+		take_client_first(sasl, message);
 	else
 		take_final(sasl, message);
 }
 
-const struct sasl_kind sasl_scram = {NULL, take, answer_keys};
+const struct sasl_kind sasl_scram = {NULL, take_scram_message, answer_scram_keys};

@@ -50,7 +50,7 @@ void sasl_conclude(struct sasl *sasl, enum sasl_finding finding, struct str user
 }
 
 /* Whether TEXT is a name; appends it in canonical form. */
-static bool append_user(struct str text, struct buffer *out)
+static bool append_canonical_user(struct str text, struct buffer *out)
 {
 	return text.length <= AUTH_USER_MAX &&
 	       directory_key_normalize(DIRECTORY_USER, text, out) == 0 &&
@@ -61,7 +61,7 @@ void sasl_claimed(const struct sasl *sasl, struct buffer *out)
 {
 	size_t before = out->length;
 
-	if (!append_user(buffer_view(&sasl->user), out))
+	if (!append_canonical_user(buffer_view(&sasl->user), out))
 		buffer_truncate(out, before);
 }
 
@@ -71,12 +71,12 @@ void sasl_ask(struct sasl *sasl, enum sasl_state question, struct str as, struct
 	struct buffer other CLEANUP(buffer_clear) = {0};
 
 	buffer_reset(&sasl->user);
-	if (!append_user(user, &sasl->user)) {
+	if (!append_canonical_user(user, &sasl->user)) {
 		buffer_reset(&sasl->user);
 		sasl_refuse(sasl, AUTH_FAILED, "not a name");
 		return;
 	}
-	if (as.length > 0 && (!append_user(as, &other) ||
+	if (as.length > 0 && (!append_canonical_user(as, &other) ||
 			      !str_equal(buffer_view(&other), buffer_view(&sasl->user)))) {
 		sasl_refuse(sasl, AUTH_FAILED, "wants to act as somebody else");
 		return;

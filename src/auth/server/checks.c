@@ -64,7 +64,7 @@ struct auth_checks {
 	unsigned waiting[AUTH_TRUSTS];
 };
 
-static void finish(struct auth_check *check)
+static void free_check(struct auth_check *check)
 {
 	check->kind->free(check->context);
 	free(check);
@@ -72,7 +72,7 @@ static void finish(struct auth_check *check)
 
 /* --- the queue --- */
 
-static void leave_queue(struct auth_check *check)
+static void leave_check_queue(struct auth_check *check)
 {
 	struct auth_checks *checks = check->checks;
 	struct queue *queue = check->queue;
@@ -101,7 +101,7 @@ static struct queue *find_queue(struct auth_checks *checks, const struct key *ke
 	return queue;
 }
 
-static unsigned strangers(const struct auth_checks *checks)
+static unsigned count_waiting_strangers(const struct auth_checks *checks)
 {
 	return checks->waiting[AUTH_NEW] + checks->waiting[AUTH_SUSPECT];
 }
@@ -127,7 +127,7 @@ static int64_t free_from_us(const struct thread *thread)
 {
 	int64_t from_us = 0;
 
-	if (thread->duty == DUTY_FEW && strangers(thread->checks) > AUTH_FEW)
+	if (thread->duty == DUTY_FEW && count_waiting_strangers(thread->checks) > AUTH_FEW)
 		from_us = starving_from_us(thread->checks);
 	return from_us > thread->rests_until_us ? from_us : thread->rests_until_us;
 }
@@ -142,14 +142,14 @@ static bool may_begin(const struct thread *thread, enum auth_trust trust)
 	unsigned quarter = checks->known_count >= 2 ? checks->known_count / 2 : 1;
 
 	if (trust == AUTH_KNOWN)
-		return thread->duty == DUTY_KNOWN || strangers(checks) == 0;
+		return thread->duty == DUTY_KNOWN || count_waiting_strangers(checks) == 0;
 	if (thread->duty == DUTY_KNOWN)
 		return false;
 	return trust != AUTH_SUSPECT || checks->running[AUTH_SUSPECT] < quarter;
 }
 
 /* The next check that THREAD may begin, and its client goes to the end; NULL: none. */
-static struct auth_check *take_next(const struct thread *thread)
+static struct auth_check *take_next_check(const struct thread *thread)
 {
 	struct auth_checks *checks = thread->checks;
 
@@ -164,7 +164,7 @@ static struct auth_check *take_next(const struct thread *thread)
 		DL_DELETE2(checks->turns[trust], queue, previous, next);
 		DL_APPEND2(checks->turns[trust], queue, previous, next);
 		check = queue->first;
-		leave_queue(check);
+		leave_check_queue(check);
 		return check;
 	}
 	return NULL;
@@ -172,7 +172,7 @@ static struct auth_check *take_next(const struct thread *thread)
 
 /* --- threads --- */
 
-static void work(void *context)
+static void run_check(void *context)
 {
 	struct thread *thread = context;
 
@@ -180,7 +180,7 @@ static void work(void *context)
 }
 
 /* Times as long as it has worked: so it takes a part of a processor, whatever there is to do. */
-static void rest(struct thread *thread)
+static void rest_check_thread(struct thread *thread)
 {
 	static const int64_t times[] = {[DUTY_KNOWN] = 0, [DUTY_FEW] = 9, [DUTY_MANY] = 1};
 	int64_t now_us = os_clock_monotonic_us();
@@ -189,23 +189,23 @@ static void rest(struct thread *thread)
 	thread->rests_until_us = now_us + (rest_us < AUTH_REST_US ? rest_us : AUTH_REST_US);
 }
 
-static void collect(struct thread *thread)
+static void collect_check(struct thread *thread)
 {
 	struct auth_check *check = thread->check;
 
 	if (check == NULL || os_worker_is_busy(thread->worker))
 		return;
 	thread->check = NULL;
-	rest(thread);
+	rest_check_thread(thread);
 	thread->checks->running[check->trust]--;
 	if (!check->is_cancelled)
 		check->kind->done(check->context);
-	finish(check);
+	free_check(check);
 }
 
 /* When the first of the threads that rest may go on, if anybody waits. Others wait for the end of a
  * check. */
-static void look_again(struct auth_checks *checks)
+static void set_rest_timer(struct auth_checks *checks)
 {
 	int64_t now_us = os_clock_monotonic_us();
 	int64_t first_us = INT64_MAX;
@@ -217,7 +217,7 @@ static void look_again(struct auth_checks *checks)
 		if (thread->check == NULL && from_us > now_us && from_us < first_us)
 			first_us = from_us;
 	}
-	if (strangers(checks) > 0 && first_us < INT64_MAX)
+	if (count_waiting_strangers(checks) > 0 && first_us < INT64_MAX)
 		os_timer_start(checks->again, first_us - now_us);
 }
 
@@ -231,22 +231,22 @@ static void start_idle(void *context)
 
 		if (thread->check != NULL)
 			continue;
-		thread->check = take_next(thread);
+		thread->check = take_next_check(thread);
 		if (thread->check == NULL)
 			continue;
 		thread->began_us = os_clock_monotonic_us();
 		checks->running[thread->check->trust]++;
 		os_worker_start(thread->worker);
 	}
-	look_again(checks);
+	set_rest_timer(checks);
 }
 
-static void on_wakeup(void *context)
+static void on_checks_wakeup(void *context)
 {
 	struct auth_checks *checks = context;
 
 	for (unsigned i = 0; i < checks->thread_count; i++)
-		collect(&checks->threads[i]);
+		collect_check(&checks->threads[i]);
 	start_idle(checks);
 }
 
@@ -285,8 +285,8 @@ void auth_check_cancel(struct auth_check *check)
 		check->is_cancelled = true;
 		return;
 	}
-	leave_queue(check);
-	finish(check);
+	leave_check_queue(check);
+	free_check(check);
 }
 
 static int add_thread(struct auth_checks *checks, enum duty duty)
@@ -295,7 +295,7 @@ static int add_thread(struct auth_checks *checks, enum duty duty)
 	int error;
 
 	*thread = (struct thread){.checks = checks, .duty = duty};
-	error = os_worker_new(work, thread, checks->wakeup, &thread->worker);
+	error = os_worker_new(run_check, thread, checks->wakeup, &thread->worker);
 	if (error < 0)
 		return error;
 	checks->thread_count++;
@@ -326,7 +326,7 @@ int auth_checks_new(struct os_loop *loop, unsigned threads, struct auth_checks *
 
 	checks->loop = loop;
 	checks->start = (struct os_task){.call = start_idle, .context = checks};
-	checks->wakeup = os_wakeup_new(loop, on_wakeup, checks);
+	checks->wakeup = os_wakeup_new(loop, on_checks_wakeup, checks);
 	checks->again = os_timer_new(loop, start_idle, checks);
 	error = add_threads(checks, threads < AUTH_THREADS_MAX ? threads : AUTH_THREADS_MAX);
 	if (error < 0)
@@ -346,7 +346,7 @@ void auth_checks_free(struct auth_checks *checks)
 
 		os_worker_free(thread->worker);
 		if (thread->check != NULL)
-			finish(thread->check);
+			free_check(thread->check);
 	}
 	for (unsigned trust = 0; trust < AUTH_TRUSTS; trust++)
 		while (checks->turns[trust] != NULL)

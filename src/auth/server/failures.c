@@ -30,7 +30,7 @@ struct auth_failures {
 	size_t count;
 };
 
-static bool is_mapped(const struct in6_addr *address)
+static bool is_mapped_ipv4(const struct in6_addr *address)
 {
 	return IN6_IS_ADDR_V4MAPPED(address);
 }
@@ -45,23 +45,23 @@ static struct in6_addr first_bytes(const struct in6_addr *address, size_t count)
 
 struct in6_addr auth_failures_client(const struct in6_addr *address)
 {
-	return is_mapped(address) ? *address : first_bytes(address, 8);
+	return is_mapped_ipv4(address) ? *address : first_bytes(address, 8);
 }
 
-static struct key key_of(enum kind kind, const struct in6_addr *address, struct str user)
+static struct key key_of_failures(enum kind kind, const struct in6_addr *address, struct str user)
 {
 	struct key key = {.kind = kind};
 
 	if (kind == KIND_CLIENT || kind == KIND_PAIR)
 		key.address = auth_failures_client(address);
 	else if (kind == KIND_NETWORK)
-		key.address = first_bytes(address, is_mapped(address) ? 15 : 6);
+		key.address = first_bytes(address, is_mapped_ipv4(address) ? 15 : 6);
 	if (kind == KIND_USER || kind == KIND_PAIR)
 		key.user = hash_own(user.data, user.length);
 	return key;
 }
 
-static void drop(struct auth_failures *failures, struct entry *entry)
+static void drop_failures(struct auth_failures *failures, struct entry *entry)
 {
 	HASH_DEL(failures->table, entry);
 	DL_DELETE2(failures->entries, entry, previous, next);
@@ -69,13 +69,13 @@ static void drop(struct auth_failures *failures, struct entry *entry)
 	free(entry);
 }
 
-static bool is_forgotten(const struct auth_failures *failures, const struct entry *entry,
-			 int64_t now_us)
+static bool are_failures_forgotten(const struct auth_failures *failures, const struct entry *entry,
+				   int64_t now_us)
 {
 	return now_us - entry->last_us >= failures->settings.memory_us;
 }
 
-static struct entry *find(struct auth_failures *failures, const struct key *key)
+static struct entry *find_failures(struct auth_failures *failures, const struct key *key)
 {
 	struct entry *entry;
 
@@ -83,36 +83,37 @@ static struct entry *find(struct auth_failures *failures, const struct key *key)
 	return entry;
 }
 
-static unsigned count_of(struct auth_failures *failures, enum kind kind,
-			 const struct in6_addr *client, int64_t now_us)
+static unsigned count_failures(struct auth_failures *failures, enum kind kind,
+			       const struct in6_addr *client, int64_t now_us)
 {
-	const struct key key = key_of(kind, client, STR(""));
-	const struct entry *entry = find(failures, &key);
+	const struct key key = key_of_failures(kind, client, STR(""));
+	const struct entry *entry = find_failures(failures, &key);
 
-	return entry == NULL || is_forgotten(failures, entry, now_us) ? 0 : entry->count;
+	return entry == NULL || are_failures_forgotten(failures, entry, now_us) ? 0 : entry->count;
 }
 
-static void make_room(struct auth_failures *failures, int64_t now_us)
+static void make_room_for_failures(struct auth_failures *failures, int64_t now_us)
 {
-	while (failures->entries != NULL && (failures->count >= AUTH_FAILURES_MAX ||
-					     is_forgotten(failures, failures->entries, now_us)))
-		drop(failures, failures->entries);
+	while (failures->entries != NULL &&
+	       (failures->count >= AUTH_FAILURES_MAX ||
+		are_failures_forgotten(failures, failures->entries, now_us)))
+		drop_failures(failures, failures->entries);
 }
 
 /* Counts one more; returns how many there are. */
-static unsigned add(struct auth_failures *failures, const struct key *key, int64_t now_us)
+static unsigned add_failure(struct auth_failures *failures, const struct key *key, int64_t now_us)
 {
-	struct entry *entry = find(failures, key);
+	struct entry *entry = find_failures(failures, key);
 
 	if (entry == NULL) {
-		make_room(failures, now_us);
+		make_room_for_failures(failures, now_us);
 		entry = memory_alloc_zero(1, sizeof *entry);
 		entry->key = *key;
 		HASH_ADD(hh, failures->table, key, sizeof entry->key, entry);
 		failures->count++;
 	} else {
 		DL_DELETE2(failures->entries, entry, previous, next);
-		if (is_forgotten(failures, entry, now_us))
+		if (are_failures_forgotten(failures, entry, now_us))
 			entry->count = 0;
 	}
 	DL_APPEND2(failures->entries, entry, previous, next);
@@ -146,14 +147,14 @@ int64_t auth_failures_add(struct auth_failures *failures, const struct in6_addr 
 	unsigned most = 1;
 
 	for (unsigned kind = 0; kind < KINDS; kind++) {
-		const struct key key = key_of((enum kind)kind, client, user);
+		const struct key key = key_of_failures((enum kind)kind, client, user);
 		unsigned count;
 
 		if (user.length == 0 && (kind == KIND_USER || kind == KIND_PAIR))
 			continue;
 		if ((kind == KIND_CLIENT || kind == KIND_NETWORK) && is_exempt(failures, client))
 			continue;
-		count = add(failures, &key, now_us);
+		count = add_failure(failures, &key, now_us);
 		/* many others share a network: it is slow only once it is suspect */
 		if (kind == KIND_NETWORK)
 			count /= AUTH_FAILURES_NETWORK;
@@ -163,14 +164,14 @@ int64_t auth_failures_add(struct auth_failures *failures, const struct in6_addr 
 	return delay_for(most);
 }
 
-static void subtract(struct auth_failures *failures, const struct key *key, unsigned count)
+static void subtract_failures(struct auth_failures *failures, const struct key *key, unsigned count)
 {
-	struct entry *entry = find(failures, key);
+	struct entry *entry = find_failures(failures, key);
 
 	if (entry == NULL)
 		return;
 	if (entry->count <= count)
-		drop(failures, entry);
+		drop_failures(failures, entry);
 	else
 		entry->count -= count;
 }
@@ -178,24 +179,24 @@ static void subtract(struct auth_failures *failures, const struct key *key, unsi
 void auth_failures_forgive(struct auth_failures *failures, const struct in6_addr *client,
 			   struct str user)
 {
-	const struct key pair = key_of(KIND_PAIR, client, user);
-	struct entry *entry = find(failures, &pair);
+	const struct key pair = key_of_failures(KIND_PAIR, client, user);
+	struct entry *entry = find_failures(failures, &pair);
 	unsigned count;
 
 	if (entry == NULL)
 		return;
 	count = entry->count;
 	for (unsigned kind = 0; kind < KINDS; kind++) {
-		const struct key key = key_of((enum kind)kind, client, user);
+		const struct key key = key_of_failures((enum kind)kind, client, user);
 
-		subtract(failures, &key, count);
+		subtract_failures(failures, &key, count);
 	}
 }
 
 unsigned auth_failures_count(struct auth_failures *failures, const struct in6_addr *client,
 			     int64_t now_us)
 {
-	return count_of(failures, KIND_CLIENT, client, now_us);
+	return count_failures(failures, KIND_CLIENT, client, now_us);
 }
 
 bool auth_failures_is_refused(struct auth_failures *failures, const struct in6_addr *client,
@@ -208,8 +209,9 @@ bool auth_failures_is_refused(struct auth_failures *failures, const struct in6_a
 	if (is_exempt(failures, client)) /* also what was counted before it was */
 		return false;
 	return limit > 0 &&
-	       (count_of(failures, KIND_CLIENT, client, now_us) >= limit ||
-		count_of(failures, KIND_NETWORK, client, now_us) / AUTH_FAILURES_NETWORK >= limit);
+	       (count_failures(failures, KIND_CLIENT, client, now_us) >= limit ||
+		count_failures(failures, KIND_NETWORK, client, now_us) / AUTH_FAILURES_NETWORK >=
+			limit);
 }
 
 struct auth_failures *auth_failures_new(void)
@@ -228,6 +230,6 @@ void auth_failures_free(struct auth_failures *failures)
 	if (failures == NULL)
 		return;
 	while (failures->entries != NULL)
-		drop(failures, failures->entries);
+		drop_failures(failures, failures->entries);
 	free(failures);
 }

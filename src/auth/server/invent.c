@@ -45,8 +45,8 @@ void auth_inventor_free(struct auth_inventor *inventor)
 	free(inventor);
 }
 
-static void derive(const struct auth_inventor *inventor, const char *what, struct str user,
-		   unsigned char out[SEED_SIZE])
+static void derive_seed(const struct auth_inventor *inventor, const char *what, struct str user,
+			unsigned char out[SEED_SIZE])
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
 
@@ -69,10 +69,10 @@ void auth_inventor_keys(const struct auth_inventor *inventor, struct str user,
 		.iterations = iterations > 0 ? iterations : DIRECTORY_SCRAM_ITERATIONS,
 		.salt_length = DIRECTORY_SCRAM_SALT_SIZE,
 		.key_length = method == DIRECTORY_PASSWORD_SCRAM_SHA_1 ? 20 : 32};
-	derive(inventor, directory_password_method_name(method), user, salt);
+	derive_seed(inventor, directory_password_method_name(method), user, salt);
 	memcpy(keys_out->salt, salt, DIRECTORY_SCRAM_SALT_SIZE);
-	derive(inventor, "stored", user, keys_out->stored_key);
-	derive(inventor, "server", user, keys_out->server_key);
+	derive_seed(inventor, "stored", user, keys_out->stored_key);
+	derive_seed(inventor, "server", user, keys_out->server_key);
 }
 
 void auth_inventor_learn(struct auth_inventor *inventor, struct str hash)
@@ -98,6 +98,6 @@ void auth_inventor_stamp(const struct auth_inventor *inventor, struct str hash, 
 {
 	unsigned char digest[SEED_SIZE];
 
-	derive(inventor, "login", hash, digest);
+	derive_seed(inventor, "login", hash, digest);
 	buffer_append(out, (const char *)digest, sizeof digest);
 }

@@ -16,7 +16,7 @@ static const struct {
 			{DIRECTORY_PASSWORD_SCRAM_SHA_1, "scram-sha-1"}};
 
 /* What the settings name is offered in any case. */
-static bool is_wanted(const struct auth_server *server)
+static bool is_scram_wanted(const struct auth_server *server)
 {
 	return server->directory != NULL && server->config->auth.users == CONFIG_AUTH_DIRECTORY &&
 	       server->config->auth.mechanism_count == 0;
@@ -24,7 +24,7 @@ static bool is_wanted(const struct auth_server *server)
 
 static void ask_keys(struct auth_keys *keys);
 
-static void on_answer(void *context, const struct directory_answer_text *answer)
+static void on_scram_keys_answer(void *context, const struct directory_answer_text *answer)
 {
 	struct auth_keys *keys = context;
 	struct auth_server *server = keys->server;
@@ -39,7 +39,7 @@ static void on_answer(void *context, const struct directory_answer_text *answer)
 	} else if (!os_timer_is_running(server->keys_again)) {
 		os_timer_start(server->keys_again, SECOND_US);
 	}
-	if (keys->is_known && keys->is_lacking && !was_lacking && is_wanted(server))
+	if (keys->is_known && keys->is_lacking && !was_lacking && is_scram_wanted(server))
 		log_event(EVENT_AUTH_WITHHELD,
 			  log_string(method, methods[keys - server->user_keys].name));
 	if (is_news)
@@ -55,7 +55,8 @@ static void ask_keys(struct auth_keys *keys)
 	keys->is_due = keys->question.private != NULL;
 	if (keys->is_due)
 		return;
-	keys->question = (struct directory_question){.answered = on_answer, .context = keys};
+	keys->question =
+		(struct directory_question){.answered = on_scram_keys_answer, .context = keys};
 	directory_client_get(server->directory, "lacking",
 			     str_from(methods[keys - server->user_keys].name),
 			     DIRECTORY_PATIENCE_US, &keys->question);
@@ -63,18 +64,18 @@ static void ask_keys(struct auth_keys *keys)
 
 void auth_keys_ask(struct auth_server *server)
 {
-	for (size_t i = 0; is_wanted(server) && i < AUTH_KEYS; i++)
+	for (size_t i = 0; is_scram_wanted(server) && i < AUTH_KEYS; i++)
 		ask_keys(&server->user_keys[i]);
 }
 
-static void on_again(void *context)
+static void on_scram_keys_timer(void *context)
 {
 	auth_keys_ask(context);
 }
 
 bool auth_keys_have_all(const struct auth_server *server, enum directory_password_method method)
 {
-	for (size_t i = 0; is_wanted(server) && i < AUTH_KEYS; i++)
+	for (size_t i = 0; is_scram_wanted(server) && i < AUTH_KEYS; i++)
 		if (methods[i].method == method)
 			return server->user_keys[i].is_known && !server->user_keys[i].is_lacking;
 	return true;
@@ -82,7 +83,7 @@ bool auth_keys_have_all(const struct auth_server *server, enum directory_passwor
 
 bool auth_keys_are_awaited(const struct auth_server *server)
 {
-	for (size_t i = 0; is_wanted(server) && i < AUTH_KEYS; i++)
+	for (size_t i = 0; is_scram_wanted(server) && i < AUTH_KEYS; i++)
 		if (!server->user_keys[i].has_answered)
 			return true;
 	return false;
@@ -90,7 +91,7 @@ bool auth_keys_are_awaited(const struct auth_server *server)
 
 void auth_keys_open(struct auth_server *server)
 {
-	server->keys_again = os_timer_new(server->ways.loop, on_again, server);
+	server->keys_again = os_timer_new(server->ways.loop, on_scram_keys_timer, server);
 	for (size_t i = 0; i < AUTH_KEYS; i++)
 		server->user_keys[i].server = server;
 }

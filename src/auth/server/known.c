@@ -23,7 +23,7 @@ struct auth_known *auth_known_new(void)
 	return memory_alloc_zero(1, sizeof(struct auth_known));
 }
 
-static void drop(struct auth_known *known, struct entry *entry)
+static void drop_known_entry(struct auth_known *known, struct entry *entry)
 {
 	HASH_DEL(known->table, entry);
 	DL_DELETE2(known->entries, entry, previous, next);
@@ -36,7 +36,7 @@ void auth_known_free(struct auth_known *known)
 	if (known == NULL)
 		return;
 	while (known->entries != NULL)
-		drop(known, known->entries);
+		drop_known_entry(known, known->entries);
 	free(known);
 }
 
@@ -46,9 +46,9 @@ void auth_known_add(struct auth_known *known, const struct in6_addr *client, int
 
 	HASH_FIND(hh, known->table, client, sizeof *client, entry);
 	if (entry != NULL)
-		drop(known, entry);
+		drop_known_entry(known, entry);
 	if (known->count >= AUTH_KNOWN_MAX)
-		drop(known, known->entries);
+		drop_known_entry(known, known->entries);
 	entry = memory_alloc_zero(1, sizeof *entry);
 	entry->client = *client;
 	entry->last_us = now_us;

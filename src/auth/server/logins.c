@@ -43,8 +43,8 @@ struct auth_followed {
 
 /* --- what a record says --- */
 
-static bool is_of(const struct auth_server *server, const struct auth_follower *follower,
-		  struct str hash)
+static bool is_stamp_of_hash(const struct auth_server *server, const struct auth_follower *follower,
+			     struct str hash)
 {
 	struct buffer stamp CLEANUP(buffer_clear) = {0};
 
@@ -53,8 +53,8 @@ static bool is_of(const struct auth_server *server, const struct auth_follower *
 	       CRYPTO_memcmp(buffer_data(&stamp), buffer_data(&follower->stamp), stamp.length) == 0;
 }
 
-static enum auth_login_state judge(const struct auth_follower *follower,
-				   const struct directory_answer_text *answer)
+static enum auth_login_state judge_login(const struct auth_follower *follower,
+					 const struct directory_answer_text *answer)
 {
 	bool needs_hash = buffer_data(&follower->stamp)[0] == 'H';
 	bool is_valid = answer->exists && !needs_hash;
@@ -68,7 +68,7 @@ static enum auth_login_state judge(const struct auth_follower *follower,
 		if (str_equal(name, STR("state")) && !str_equal(value, STR("active")))
 			return AUTH_LOGIN_ENDED;
 		if (needs_hash && str_equal(name, STR("password")))
-			is_valid |= is_of(follower->asker->server, follower, value);
+			is_valid |= is_stamp_of_hash(follower->asker->server, follower, value);
 	}
 	return is_valid ? AUTH_LOGIN_VALID : AUTH_LOGIN_ENDED;
 }
@@ -134,7 +134,7 @@ static void forget_user(struct auth_followed *user)
 	free(user);
 }
 
-static void on_record(void *context, const struct directory_answer_text *answer)
+static void on_record_of_login(void *context, const struct directory_answer_text *answer)
 {
 	struct auth_followed *user = context;
 	struct auth_server *server = user->server;
@@ -145,7 +145,7 @@ static void on_record(void *context, const struct directory_answer_text *answer)
 	server->looks--;
 	user->has_changed = false;
 	DL_FOREACH2 (user->followers, follower, next)
-		tell_follower(follower, judge(follower, answer));
+		tell_follower(follower, judge_login(follower, answer));
 	if (is_old)
 		doubt_logins(server);
 	if (must_look)
@@ -156,7 +156,7 @@ static void on_record(void *context, const struct directory_answer_text *answer)
 		os_timer_start(server->look_again, SECOND_US);
 }
 
-static void look(struct auth_followed *user)
+static void look_up_login_user(struct auth_followed *user)
 {
 	struct auth_server *server = user->server;
 
@@ -164,7 +164,7 @@ static void look(struct auth_followed *user)
 		DL_DELETE2(server->due, user, previous, next);
 	user->is_due = false;
 	server->looks++;
-	user->question.answered = on_record;
+	user->question.answered = on_record_of_login;
 	user->question.context = user;
 	directory_client_get(server->directory, "user", str_from(user->name), DIRECTORY_PATIENCE_US,
 			     &user->question);
@@ -175,7 +175,7 @@ static void look_at_due(struct auth_server *server)
 	while (server->due != NULL && server->looks < LOOKS_MAX && !server->is_looking &&
 	       !os_timer_is_running(server->look_again)) {
 		server->is_looking = true; /* answers may come at once */
-		look(server->due);
+		look_up_login_user(server->due);
 		server->is_looking = false;
 	}
 }
@@ -185,7 +185,7 @@ static void on_look_again(void *context)
 	look_at_due(context);
 }
 
-static void on_changed(void *context, uint64_t version, struct str table, struct str key)
+static void on_user_changed(void *context, uint64_t version, struct str table, struct str key)
 {
 	struct auth_server *server = context;
 	struct auth_followed *user = NULL;
@@ -217,7 +217,7 @@ void auth_logins_open(struct auth_server *server)
 	server->look_again = os_timer_new(server->ways.loop, on_look_again, server);
 	server->doubt = (struct os_task){.call = say_doubt_to_all, .context = server};
 	if (server->directory != NULL)
-		directory_client_watch(server->directory, on_changed, server);
+		directory_client_watch(server->directory, on_user_changed, server);
 }
 
 void auth_logins_close(struct auth_server *server)
@@ -240,7 +240,7 @@ static void forget_follower(struct auth_follower *follower)
 		forget_user(user);
 }
 
-static struct auth_followed *find_user(struct auth_server *server, struct str name)
+static struct auth_followed *find_followed_user(struct auth_server *server, struct str name)
 {
 	struct auth_followed *user;
 
@@ -261,7 +261,7 @@ static struct auth_follower *follower_new(struct auth_asker *asker, uint32_t tag
 
 	follower->asker = asker;
 	follower->tag = tag;
-	follower->user = find_user(asker->server, name);
+	follower->user = find_followed_user(asker->server, name);
 	buffer_append_str(&follower->stamp, stamp);
 	DL_APPEND2(follower->user->followers, follower, previous, next);
 	HASH_ADD(hh, asker->followers, tag, sizeof follower->tag, follower);
@@ -288,7 +288,7 @@ bool auth_logins_follow(struct auth_asker *asker, uint32_t tag, struct str body)
 	if (asker->server->directory == NULL)
 		tell_follower(follower, AUTH_LOGIN_VALID);
 	else if (follower->user->question.private == NULL) /* else its answer will do */
-		look(follower->user);
+		look_up_login_user(follower->user);
 	return true;
 }
 

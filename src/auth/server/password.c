@@ -46,7 +46,7 @@ void auth_password_spoil(struct auth_password *password)
 }
 
 /* In a thread. */
-static void work(void *context)
+static void check_password_in_thread(void *context)
 {
 	struct auth_password *password = context;
 	struct str secret = buffer_view(&password->secret);
@@ -64,7 +64,7 @@ static void work(void *context)
 		password->finding = SASL_WRONG;
 }
 
-static void done(void *context)
+static void on_password_checked(void *context)
 {
 	struct auth_password *password = context;
 
@@ -89,7 +89,8 @@ struct auth_check *auth_password_check(struct auth_password *password, struct au
 				       const struct in6_addr *client, enum auth_trust trust,
 				       auth_password_judged *judged, void *context)
 {
-	static const struct auth_check_kind kind = {work, done, free_password};
+	static const struct auth_check_kind kind = {check_password_in_thread, on_password_checked,
+						    free_password};
 
 	password->judged = judged;
 	password->context = context;

@@ -15,7 +15,7 @@ enum {
 
 /* --- connections --- */
 
-static void *on_connected(void *context, struct ipc_channel *channel)
+static void *on_auth_client_connected(void *context, struct ipc_channel *channel)
 {
 	struct auth_asker *asker = memory_alloc_zero(1, sizeof *asker);
 
@@ -26,8 +26,8 @@ static void *on_connected(void *context, struct ipc_channel *channel)
 	return asker;
 }
 
-static bool on_message(void *context, struct ipc_channel *channel,
-		       const struct ipc_message *message)
+static bool on_auth_request(void *context, struct ipc_channel *channel,
+			    const struct ipc_message *message)
 {
 	struct auth_asker *asker = context;
 	struct auth_attempt *attempt;
@@ -58,7 +58,7 @@ static bool on_message(void *context, struct ipc_channel *channel,
 	return end != NULL;
 }
 
-static void on_lost(void *context)
+static void on_auth_client_lost(void *context)
 {
 	struct auth_asker *asker = context;
 
@@ -70,14 +70,14 @@ static void on_lost(void *context)
 
 static const struct ipc_server_kind kind = {.clients_max = ASKERS_MAX,
 					    .backlog_max = BACKLOG_MAX,
-					    .connected = on_connected,
-					    .message = on_message,
-					    .lost = on_lost};
+					    .connected = on_auth_client_connected,
+					    .message = on_auth_request,
+					    .lost = on_auth_client_lost};
 
 /* --- files --- */
 
 /* Appends what is at PATH, at most MOST bytes: 0, or -errno. */
-static int read_file(const char *path, size_t most, struct buffer *out)
+static int read_auth_file(const char *path, size_t most, struct buffer *out)
 {
 	int file = os_file_open(OS_FILE_HERE, path, OS_FILE_READ);
 	ssize_t length;
@@ -110,7 +110,7 @@ static void read_keys(struct auth_server *server)
 	for (size_t i = 0; i < settings->token_key_count; i++) {
 		struct buffer pem CLEANUP(buffer_clear) = {0};
 		struct buffer why CLEANUP(buffer_clear) = {0};
-		int error = read_file(settings->token_keys[i], AUTH_JWT_FILE_MAX, &pem);
+		int error = read_auth_file(settings->token_keys[i], AUTH_JWT_FILE_MAX, &pem);
 
 		if (error == 0)
 			error = auth_jwt_keys_add(server->keys, buffer_view(&pem), &why);
@@ -154,7 +154,7 @@ static void open_tokens(struct auth_server *server)
 
 /* --- settings --- */
 
-static void check_mechanisms(const struct auth_server *server)
+static void check_required_mechanisms(const struct auth_server *server)
 {
 	const struct config_auth *settings = &server->config->auth;
 
@@ -171,7 +171,7 @@ static void on_mechanisms(void *context)
 	auth_offer_update(context);
 }
 
-static void apply(struct auth_server *server, const struct config *config)
+static void apply_auth_settings(struct auth_server *server, const struct config *config)
 {
 	const struct auth_failures_settings failures = {
 		.limit = config->auth.failure_limit,
@@ -183,7 +183,7 @@ static void apply(struct auth_server *server, const struct config *config)
 	server->config = config;
 	auth_failures_configure(server->failures, &failures);
 	open_tokens(server);
-	check_mechanisms(server);
+	check_required_mechanisms(server);
 	if (config->auth.users == CONFIG_AUTH_DOVECOT && server->dovecot == NULL)
 		server->dovecot =
 			dovecot_new(server->ways.loop, config->auth.socket, on_mechanisms, server);
@@ -226,7 +226,7 @@ void auth_server_configure(struct auth_server *server, const struct config *conf
 		server->dovecot = NULL;
 	}
 	forget_tokens(server);
-	apply(server, config);
+	apply_auth_settings(server, config);
 }
 
 void auth_server_set_users(struct auth_server *server, const uid_t *users, size_t count)
@@ -255,7 +255,7 @@ int auth_server_new(const struct auth_server_ways *ways, const struct config *co
 	auth_logins_open(server);
 	server->keys_changed = auth_offer_update;
 	auth_keys_open(server);
-	apply(server, config);
+	apply_auth_settings(server, config);
 	server->ipc = ipc_server_new(ways->loop, ways->listening, &kind, server);
 	*server_out = server;
 	return 0;

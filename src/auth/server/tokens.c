@@ -49,7 +49,7 @@ struct auth_tokens {
 
 /* --- what is kept --- */
 
-static void drop(struct auth_tokens *tokens, struct kept *kept)
+static void drop_kept_token(struct auth_tokens *tokens, struct kept *kept)
 {
 	HASH_DEL(tokens->table, kept);
 	DL_DELETE2(tokens->list, kept, previous, next);
@@ -58,17 +58,17 @@ static void drop(struct auth_tokens *tokens, struct kept *kept)
 	free(kept);
 }
 
-static void keep(struct auth_tokens *tokens, const unsigned char *digest, struct str user,
-		 const char *why, int64_t until_us)
+static void keep_token_finding(struct auth_tokens *tokens, const unsigned char *digest,
+			       struct str user, const char *why, int64_t until_us)
 {
 	int64_t most_us = os_clock_wall_us() + AUTH_TOKENS_KEPT_US;
 	struct kept *kept;
 
 	HASH_FIND(hh, tokens->table, digest, DIGEST_SIZE, kept);
 	if (kept != NULL)
-		drop(tokens, kept);
+		drop_kept_token(tokens, kept);
 	if (tokens->kept_count >= AUTH_TOKENS_KEPT_MAX)
-		drop(tokens, tokens->list);
+		drop_kept_token(tokens, tokens->list);
 	kept = memory_alloc_zero(1, sizeof *kept);
 	memcpy(kept->digest, digest, DIGEST_SIZE);
 	buffer_append_str(&kept->user, user);
@@ -92,14 +92,14 @@ static const struct kept *find_kept(struct auth_tokens *tokens, const unsigned c
 	left_us = kept->until_us - os_clock_wall_us();
 	if (left_us > 0 && left_us <= AUTH_TOKENS_KEPT_US)
 		return kept;
-	drop(tokens, kept);
+	drop_kept_token(tokens, kept);
 	return NULL;
 }
 
 /* --- introspection --- */
 
-static void end(struct auth_token_request *request, enum sasl_finding finding, struct str user,
-		const char *why)
+static void end_token_request(struct auth_token_request *request, enum sasl_finding finding,
+			      struct str user, const char *why)
 {
 	auth_token_judged *done = request->done;
 	void *context = request->context;
@@ -109,7 +109,7 @@ static void end(struct auth_token_request *request, enum sasl_finding finding, s
 	done(context, finding, user, why);
 }
 
-static void on_answer(void *context, const struct https_answer *answer)
+static void on_introspection_answer(void *context, const struct https_answer *answer)
 {
 	struct auth_token_request *request = context;
 	struct auth_tokens *tokens = request->tokens;
@@ -117,14 +117,15 @@ static void on_answer(void *context, const struct https_answer *answer)
 	const char *why;
 
 	if (answer->status != HTTPS_OK || answer->code != 200) {
-		end(request, SASL_LATER, STR(""), "the issuer cannot be asked");
+		end_token_request(request, SASL_LATER, STR(""), "the issuer cannot be asked");
 		return;
 	}
 	why = auth_claims_introspected(&tokens->settings.rules, answer->body, os_clock_wall_us(),
 				       &owner);
-	keep(tokens, request->digest, buffer_view(&owner.user), why,
-	     why == NULL ? owner.until_us : INT64_MAX);
-	end(request, why == NULL ? SASL_RIGHT : SASL_WRONG, buffer_view(&owner.user), why);
+	keep_token_finding(tokens, request->digest, buffer_view(&owner.user), why,
+			   why == NULL ? owner.until_us : INT64_MAX);
+	end_token_request(request, why == NULL ? SASL_RIGHT : SASL_WRONG, buffer_view(&owner.user),
+			  why);
 	buffer_clear(&owner.user);
 }
 
@@ -142,9 +143,9 @@ static void append_encoded(struct buffer *out, struct str text)
 	}
 }
 
-static struct auth_token_request *introspect(struct auth_tokens *tokens, struct str token,
-					     const unsigned char *digest, auth_token_judged *done,
-					     void *context)
+static struct auth_token_request *introspect_token(struct auth_tokens *tokens, struct str token,
+						   const unsigned char *digest,
+						   auth_token_judged *done, void *context)
 {
 	struct buffer form CLEANUP(buffer_clear) = {.is_secret = true};
 	struct auth_token_request *request = memory_alloc_zero(1, sizeof *request);
@@ -170,7 +171,7 @@ static struct auth_token_request *introspect(struct auth_tokens *tokens, struct 
 	request->context = context;
 	memcpy(request->digest, digest, DIGEST_SIZE);
 	tokens->open++;
-	request->https = https_ask(tokens->https, &with, on_answer, request);
+	request->https = https_ask(tokens->https, &with, on_introspection_answer, request);
 	return request;
 }
 
@@ -230,7 +231,7 @@ void auth_tokens_ask(struct auth_tokens *tokens, struct str token, auth_token_ju
 		done(context, SASL_LATER, STR(""), "too many tokens are being asked for");
 		return;
 	}
-	*request_out = introspect(tokens, token, digest, done, context);
+	*request_out = introspect_token(tokens, token, digest, done, context);
 }
 
 /* RFC 6749 section 2.3.1: both are encoded first. */
@@ -249,7 +250,7 @@ static void set_authorization(struct auth_tokens *tokens)
 	buffer_append_byte(&tokens->authorization, '\0');
 }
 
-static char *copy(struct str text)
+static char *copy_of_token_text(struct str text)
 {
 	char *result = memory_alloc_zero(text.length + 1, 1);
 
@@ -267,8 +268,8 @@ struct auth_tokens *auth_tokens_new(struct https *https,
 	tokens->https = https;
 	tokens->settings = *settings;
 	if (config_url_split(str_from(settings->url), &host, &tokens->port, &path)) {
-		tokens->host = copy(host);
-		tokens->path = copy(path);
+		tokens->host = copy_of_token_text(host);
+		tokens->path = copy_of_token_text(path);
 	}
 	set_authorization(tokens);
 	return tokens;
@@ -279,7 +280,7 @@ void auth_tokens_free(struct auth_tokens *tokens)
 	if (tokens == NULL)
 		return;
 	while (tokens->list != NULL)
-		drop(tokens, tokens->list);
+		drop_kept_token(tokens, tokens->list);
 	buffer_clear(&tokens->authorization);
 	free(tokens->host);
 	free(tokens->path);

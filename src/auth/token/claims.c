@@ -8,12 +8,12 @@
 
 static const double TIME_MAX = 253402300800.0; /* seconds: the year 10000 */
 
-static void unref(json_t **json)
+static void unref_claims(json_t **json)
 {
 	json_decref(*json);
 }
 
-static bool is_text(const json_t *value, const char *wanted)
+static bool is_claim_text(const json_t *value, const char *wanted)
 {
 	return json_is_string(value) && strcmp(json_string_value(value), wanted) == 0;
 }
@@ -22,9 +22,9 @@ static bool is_text(const json_t *value, const char *wanted)
 static bool names_audience(const json_t *value, const char *wanted)
 {
 	if (!json_is_array(value))
-		return is_text(value, wanted);
+		return is_claim_text(value, wanted);
 	for (size_t i = 0; i < json_array_size(value); i++)
-		if (is_text(json_array_get(value, i), wanted))
+		if (is_claim_text(json_array_get(value, i), wanted))
 			return true;
 	return false;
 }
@@ -47,7 +47,7 @@ static bool has_scope(const json_t *value, const char *wanted)
 }
 
 /* A time in seconds; false: it is none. */
-static bool time_of(const json_t *value, int64_t *us_out)
+static bool time_of_claim(const json_t *value, int64_t *us_out)
 {
 	double seconds = json_number_value(value);
 
@@ -66,7 +66,7 @@ static const char *check_times(const json_t *claims, bool must_end, int64_t now_
 	*until_us_out = INT64_MAX;
 	if (end == NULL && must_end)
 		return "the token has no end";
-	if (end != NULL && !time_of(end, until_us_out))
+	if (end != NULL && !time_of_claim(end, until_us_out))
 		return "the token's end is no time";
 	if (end != NULL && now_us >= *until_us_out + AUTH_TOKEN_LEEWAY_US)
 		return "the token has expired";
@@ -74,7 +74,7 @@ static const char *check_times(const json_t *claims, bool must_end, int64_t now_
 		const json_t *begin = json_object_get(claims, begins[i]);
 		int64_t begin_us;
 
-		if (begin != NULL && !time_of(begin, &begin_us))
+		if (begin != NULL && !time_of_claim(begin, &begin_us))
 			return "the token's begin is no time";
 		if (begin != NULL && now_us < begin_us - AUTH_TOKEN_LEEWAY_US)
 			return "the token is not valid yet";
@@ -85,7 +85,7 @@ static const char *check_times(const json_t *claims, bool must_end, int64_t now_
 /* OpenID Connect Core section 5.1; some issuers write it as a text, others not at all. */
 static bool is_unverified(const json_t *verified)
 {
-	return verified != NULL && !json_is_true(verified) && !is_text(verified, "true");
+	return verified != NULL && !json_is_true(verified) && !is_claim_text(verified, "true");
 }
 
 static const char *check_claims(const struct auth_token_rules *rules, const json_t *claims,
@@ -96,7 +96,7 @@ static const char *check_claims(const struct auth_token_rules *rules, const json
 
 	if (why != NULL)
 		return why;
-	if (*rules->issuer != '\0' && !is_text(json_object_get(claims, "iss"), rules->issuer))
+	if (*rules->issuer != '\0' && !is_claim_text(json_object_get(claims, "iss"), rules->issuer))
 		return "the token is of another issuer";
 	if (*rules->audience != '\0' &&
 	    !names_audience(json_object_get(claims, "aud"), rules->audience))
@@ -115,7 +115,7 @@ static const char *check_claims(const struct auth_token_rules *rules, const json
 	return owner->user.length > AUTH_USER_MAX ? "the token names no user" : NULL;
 }
 
-static json_t *parse(struct str json)
+static json_t *parse_claims(struct str json)
 {
 	json_t *value = json_loadb(json.data, json.length, JSON_REJECT_DUPLICATES, NULL);
 
@@ -126,8 +126,8 @@ static json_t *parse(struct str json)
 }
 
 /* So that what is refused leaves nothing. */
-static const char *finish(const char *why, struct auth_token_owner *found,
-			  struct auth_token_owner *owner_out)
+static const char *finish_token_owner(const char *why, struct auth_token_owner *found,
+				      struct auth_token_owner *owner_out)
 {
 	if (why == NULL)
 		*owner_out = *found;
@@ -139,23 +139,25 @@ static const char *finish(const char *why, struct auth_token_owner *found,
 const char *auth_claims_check(const struct auth_token_rules *rules, struct str json, bool must_end,
 			      int64_t now_us, struct auth_token_owner *owner_out)
 {
-	json_t *claims CLEANUP(unref) = parse(json);
+	json_t *claims CLEANUP(unref_claims) = parse_claims(json);
 	struct auth_token_owner found = {0};
 
 	if (claims == NULL)
 		return "the claims are no object of JSON";
-	return finish(check_claims(rules, claims, must_end, now_us, &found), &found, owner_out);
+	return finish_token_owner(check_claims(rules, claims, must_end, now_us, &found), &found,
+				  owner_out);
 }
 
 const char *auth_claims_introspected(const struct auth_token_rules *rules, struct str json,
 				     int64_t now_us, struct auth_token_owner *owner_out)
 {
-	json_t *claims CLEANUP(unref) = parse(json);
+	json_t *claims CLEANUP(unref_claims) = parse_claims(json);
 	struct auth_token_owner found = {0};
 
 	if (claims == NULL)
 		return "the answer is no object of JSON";
 	if (!json_is_true(json_object_get(claims, "active")))
 		return "the token is not active";
-	return finish(check_claims(rules, claims, false, now_us, &found), &found, owner_out);
+	return finish_token_owner(check_claims(rules, claims, false, now_us, &found), &found,
+				  owner_out);
 }

@@ -31,7 +31,7 @@ struct parts {
 	struct str signed_text; /* header and claims, as they came */
 };
 
-static bool split(struct str token, struct parts *out)
+static bool split_token(struct str token, struct parts *out)
 {
 	struct str rest = token;
 
@@ -48,19 +48,19 @@ bool auth_jwt_is_form(struct str text)
 {
 	struct parts parts;
 
-	return split(text, &parts);
+	return split_token(text, &parts);
 }
 
 /* --- the header --- */
 
-static void unref(json_t **json)
+static void unref_token_header(json_t **json)
 {
 	json_decref(*json);
 }
 
 /* Extensions that must be understood are not (RFC 7515 section 4.1.11); a token of another type is
  * for something else (RFC 8725 section 3.11). */
-static bool is_plain(const json_t *header)
+static bool is_plain_token_header(const json_t *header)
 {
 	const json_t *type = json_object_get(header, "typ");
 	const char *text = json_string_value(type);
@@ -75,13 +75,13 @@ static bool is_plain(const json_t *header)
 static const struct algorithm *find_algorithm(struct str text)
 {
 	struct buffer json CLEANUP(buffer_clear) = {0};
-	json_t *header CLEANUP(unref) = NULL;
+	json_t *header CLEANUP(unref_token_header) = NULL;
 	const char *name;
 
 	if (!base64_decode_url(text, &json))
 		return NULL;
 	header = json_loadb(buffer_data(&json), json.length, JSON_REJECT_DUPLICATES, NULL);
-	if (!json_is_object(header) || !is_plain(header))
+	if (!json_is_object(header) || !is_plain_token_header(header))
 		return NULL;
 	name = json_string_value(json_object_get(header, "alg"));
 	for (size_t i = 0; name != NULL && i < COUNT_OF(algorithms); i++)
@@ -118,8 +118,8 @@ static bool to_der(struct str numbers, size_t half, struct buffer *out)
 	return length > 0;
 }
 
-static bool verify(EVP_PKEY *key, const struct algorithm *algorithm, struct str text,
-		   struct str signature)
+static bool verify_token_signature(EVP_PKEY *key, const struct algorithm *algorithm,
+				   struct str text, struct str signature)
 {
 	EVP_MD_CTX *context = EVP_MD_CTX_new();
 	bool is_right;
@@ -153,7 +153,8 @@ static bool is_signed(const struct auth_jwt_keys *keys, const struct algorithm *
 	}
 	for (size_t i = 0; i < keys->count; i++)
 		if (keys->keys[i].kind == algorithm->kind &&
-		    verify(keys->keys[i].key, algorithm, parts->signed_text, signature))
+		    verify_token_signature(keys->keys[i].key, algorithm, parts->signed_text,
+					   signature))
 			return true;
 	return false;
 }
@@ -165,7 +166,7 @@ const char *auth_jwt_check(const struct auth_jwt_keys *keys, const struct auth_t
 	const struct algorithm *algorithm;
 	struct parts parts;
 
-	if (!split(token, &parts))
+	if (!split_token(token, &parts))
 		return "not a signed token";
 	algorithm = find_algorithm(parts.header);
 	if (algorithm == NULL)

@@ -30,7 +30,7 @@ size_t auth_jwt_keys_count(const struct auth_jwt_keys *keys)
 	return keys->count;
 }
 
-static enum auth_jwt_kind kind_of(const EVP_PKEY *key)
+static enum auth_jwt_kind kind_of_token_key(const EVP_PKEY *key)
 {
 	char group[32] = "";
 
@@ -63,9 +63,9 @@ static EVP_PKEY *read_block(const char *name, const unsigned char *data, long le
 	return key;
 }
 
-static int add(struct auth_jwt_keys *keys, EVP_PKEY *key, struct buffer *why)
+static int add_token_key(struct auth_jwt_keys *keys, EVP_PKEY *key, struct buffer *why)
 {
-	enum auth_jwt_kind kind = key == NULL ? AUTH_JWT_UNUSABLE : kind_of(key);
+	enum auth_jwt_kind kind = key == NULL ? AUTH_JWT_UNUSABLE : kind_of_token_key(key);
 	int error = 0;
 
 	if (kind == AUTH_JWT_UNUSABLE)
@@ -99,7 +99,7 @@ int auth_jwt_keys_add(struct auth_jwt_keys *keys, struct str pem, struct buffer 
 	if (file == NULL)
 		panic("no memory for keys");
 	while (error == 0 && PEM_read_bio(file, &name, &header, &data, &length) == 1) {
-		error = add(keys, read_block(name, data, length), why);
+		error = add_token_key(keys, read_block(name, data, length), why);
 		OPENSSL_free(name);
 		OPENSSL_free(header);
 		OPENSSL_clear_free(data, (size_t)length);

@@ -8,7 +8,7 @@ static unsigned in_range(unsigned c, unsigned low, unsigned high)
 	return ((low - 1 - c) & (c - high - 1)) >> 16 & 0xffff ? 0xffffffffu : 0;
 }
 
-static char letter(unsigned value)
+static char letter_of_base64_value(unsigned value)
 {
 	return (char)((in_range(value, 0, 25) & (value + 'A')) |
 		      (in_range(value, 26, 51) & (value - 26 + 'a')) |
@@ -17,7 +17,7 @@ static char letter(unsigned value)
 }
 
 /* 64 or more: no letter. */
-static unsigned value_of(char byte, char next_to_last, char last)
+static unsigned value_of_base64_letter(char byte, char next_to_last, char last)
 {
 	unsigned c = (unsigned char)byte;
 	unsigned is_upper = in_range(c, 'A', 'Z');
@@ -43,16 +43,16 @@ void base64_append(struct buffer *out, struct str data)
 				 (rest > 1 ? (unsigned)bytes[i + 1] << 8 : 0) |
 				 (rest > 2 ? bytes[i + 2] : 0);
 
-		place[length++] = letter(group >> 18);
-		place[length++] = letter(group >> 12 & 63);
-		place[length++] = rest > 1 ? letter(group >> 6 & 63) : '=';
-		place[length++] = rest > 2 ? letter(group & 63) : '=';
+		place[length++] = letter_of_base64_value(group >> 18);
+		place[length++] = letter_of_base64_value(group >> 12 & 63);
+		place[length++] = rest > 1 ? letter_of_base64_value(group >> 6 & 63) : '=';
+		place[length++] = rest > 2 ? letter_of_base64_value(group & 63) : '=';
 	}
 	buffer_commit(out, length);
 }
 
 /* TEXT without its padding. */
-static bool decode(struct str text, char next_to_last, char last, struct buffer *out)
+static bool decode_base64_letters(struct str text, char next_to_last, char last, struct buffer *out)
 {
 	size_t tail = text.length % 4;
 	unsigned char *place = (unsigned char *)buffer_reserve(out, text.length / 4 * 3 + 3);
@@ -61,7 +61,7 @@ static bool decode(struct str text, char next_to_last, char last, struct buffer 
 	size_t length = 0;
 
 	for (size_t i = 0; i < text.length; i++) {
-		unsigned value = value_of(text.data[i], next_to_last, last);
+		unsigned value = value_of_base64_letter(text.data[i], next_to_last, last);
 
 		wrong |= value & 0x40;
 		group = group << 6 | (value & 63);
@@ -95,10 +95,10 @@ bool base64_decode(struct str text, struct buffer *out)
 		padding++;
 	if (text.length % 4 != 0)
 		return false;
-	return decode(str_slice(text.data, text.length - padding), '+', '/', out);
+	return decode_base64_letters(str_slice(text.data, text.length - padding), '+', '/', out);
 }
 
 bool base64_decode_url(struct str text, struct buffer *out)
 {
-	return decode(text, '-', '_', out);
+	return decode_base64_letters(text, '-', '_', out);
 }

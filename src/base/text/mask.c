@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "base/text/mask.h"
 
-static char lower(char c)
+static char lower_of_char(char c)
 {
 	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
@@ -18,7 +18,8 @@ bool mask_matches(struct str mask, struct str text)
 			star = at++;
 			resume = i;
 		} else if (at < mask.length &&
-			   (mask.data[at] == '?' || lower(mask.data[at]) == lower(text.data[i]))) {
+			   (mask.data[at] == '?' ||
+			    lower_of_char(mask.data[at]) == lower_of_char(text.data[i]))) {
 			at++;
 			i++;
 		} else if (star != SIZE_MAX) {

@@ -8,7 +8,7 @@ static bool begins_sentence(const char *text)
 	return (text[0] >= 'A' && text[0] <= 'Z') || text[0] == '%';
 }
 
-static void append_escaped(struct buffer *out, struct str word)
+static void append_escaped_mdoc(struct buffer *out, struct str word)
 {
 	for (size_t i = 0; i < word.length; i++) {
 		if (word.data[i] == '\\')
@@ -21,11 +21,11 @@ static void append_escaped(struct buffer *out, struct str word)
 }
 
 /* Appends a word so that nothing in it is a request or an escape. */
-static void append_word(struct buffer *out, struct str word, bool is_first)
+static void append_mdoc_word(struct buffer *out, struct str word, bool is_first)
 {
 	if (is_first && word.length > 0 && (word.data[0] == '.' || word.data[0] == '\''))
 		buffer_append_string(out, "\\&");
-	append_escaped(out, word);
+	append_escaped_mdoc(out, word);
 }
 
 void mdoc_append_text(struct buffer *out, const char *text)
@@ -44,7 +44,7 @@ void mdoc_append_text(struct buffer *out, const char *text)
 		} else if (length > 0) {
 			buffer_append_byte(out, ' ');
 		}
-		append_word(out, word, length == 0);
+		append_mdoc_word(out, word, length == 0);
 		length += word.length + 1;
 		if (is_end) {
 			buffer_append_byte(out, '\n');
@@ -58,5 +58,5 @@ void mdoc_append_text(struct buffer *out, const char *text)
 void mdoc_append_argument(struct buffer *out, struct str word)
 {
 	buffer_append_string(out, "\\&");
-	append_escaped(out, word);
+	append_escaped_mdoc(out, word);
 }

@@ -16,8 +16,8 @@ static size_t count_sections(const struct config_tree *tree, enum config_section
 	return count;
 }
 
-static void report_title(const struct config_tree_section *section, const char *message,
-			 const char *allowed, struct config_problems *problems)
+static void report_section_title(const struct config_tree_section *section, const char *message,
+				 const char *allowed, struct config_problems *problems)
 {
 	config_problem_add(problems, section->line,
 			   config_problem_name(problems, section->kind, section->title, NULL),
@@ -45,8 +45,8 @@ static void add_listen(struct config *config, const struct config_tree_section *
 	listen->protocol = protocol < CONFIG_PROTOCOLS ? protocol : CONFIG_SMTP;
 	listen->stage = protocol == CONFIG_SUBMISSION ? MAIL_STAGE_SUBMIT : MAIL_STAGE_ARRIVE;
 	if (protocol == CONFIG_PROTOCOLS)
-		report_title(section, "unknown protocol", "smtp, submission, lmtp, qmtp, qmqp",
-			     problems);
+		report_section_title(section, "unknown protocol",
+				     "smtp, submission, lmtp, qmtp, qmqp", problems);
 	config_fill_section(config, section, listen, problems);
 }
 
@@ -56,20 +56,21 @@ static bool is_service_name(struct str name)
 	       !str_equal(name, STR(CONFIG_LIST_SERVICE));
 }
 
-static void add_service(struct config *config, const struct config_tree_section *section,
-			unsigned *lines, struct config_problems *problems)
+static void add_configured_service(struct config *config, const struct config_tree_section *section,
+				   unsigned *lines, struct config_problems *problems)
 {
 	struct str name = str_from(section->title);
 	const struct config_service *other = config_service_find(config, name);
 	struct config_service *service;
 
 	if (!is_service_name(name))
-		report_title(section, "a service cannot be called this",
-			     "1 to 32 of a-z, 0-9, '-', '_'; not \"remote\" or \"list\"", problems);
+		report_section_title(section, "a service cannot be called this",
+				     "1 to 32 of a-z, 0-9, '-', '_'; not \"remote\" or \"list\"",
+				     problems);
 	if (other != NULL)
 		report_twice(section, lines[other - config->services], problems);
 	if (config->service_count == SERVICES_MAX) {
-		report_title(section, "too many services", "at most 250", problems);
+		report_section_title(section, "too many services", "at most 250", problems);
 		return;
 	}
 	lines[config->service_count] = section->line;
@@ -100,8 +101,8 @@ static void set_stage(struct config *config, const struct config_tree_section *s
 	size_t index;
 
 	if (found == NULL) {
-		report_title(section, "no such transport", "remote, list, or the name of a service",
-			     problems);
+		report_section_title(section, "no such transport",
+				     "remote, list, or the name of a service", problems);
 		config_fill_section(config, section, &ignored, problems);
 		return;
 	}
@@ -121,7 +122,7 @@ static void add_services(struct config *config, const struct config_tree *tree,
 	config->services = arena_alloc(config->arena, SERVICES_MAX * sizeof *config->services);
 	for (const struct config_tree_section *s = tree->first; s != NULL; s = s->next)
 		if (s->kind == CONFIG_SECTION_SERVICE)
-			add_service(config, s, lines, problems);
+			add_configured_service(config, s, lines, problems);
 	config->transports = arena_alloc(config->arena,
 					 (config->service_count + 2) * sizeof *config->transports);
 	add_stage(config, "remote");
@@ -143,10 +144,11 @@ static void set_process(struct config *config, const struct config_tree_section 
 	while (i < CONFIG_PROCESSES && strcmp(config->processes[i].name, section->title) != 0)
 		i++;
 	if (i == CONFIG_PROCESSES) {
-		report_title(section, "no such process",
-			     "smtpd, qmtpd, names, keys, policy, auth, resolve, remote, lmtp, "
-			     "local, mailbox, decode, pipe, list, directory",
-			     problems);
+		report_section_title(
+			section, "no such process",
+			"smtpd, qmtpd, names, keys, policy, auth, resolve, remote, lmtp, "
+			"local, mailbox, decode, pipe, list, directory",
+			problems);
 		config_fill_section(config, section, &ignored, problems);
 		return;
 	}
@@ -182,7 +184,7 @@ static void add_listens(struct config *config, const struct config_tree *tree,
 		if (config->listen_count < LISTENS_MAX)
 			add_listen(config, s, problems);
 		else
-			report_title(s, "too many listen sections", "at most 64", problems);
+			report_section_title(s, "too many listen sections", "at most 64", problems);
 	}
 }
 
@@ -200,8 +202,8 @@ static void add_domains(struct config *config, const struct config_tree *tree,
 		domain->name = config_text_to_host(config->arena, str_from(s->title));
 		if (domain->name == NULL) {
 			domain->name = s->title;
-			report_title(s, "not a domain name", "letters, digits, hyphens and dots",
-				     problems);
+			report_section_title(s, "not a domain name",
+					     "letters, digits, hyphens and dots", problems);
 		}
 		config_fill_section(config, s, domain, problems);
 	}
@@ -215,12 +217,12 @@ static void add_certificate(struct config *config, const struct config_tree_sect
 	struct config_certificate *certificate;
 
 	if (!config_text_is_short_name(name))
-		report_title(section, "a certificate cannot be called this",
-			     "1 to 32 of a-z, 0-9, '-', '_'", problems);
+		report_section_title(section, "a certificate cannot be called this",
+				     "1 to 32 of a-z, 0-9, '-', '_'", problems);
 	if (other != NULL)
 		report_twice(section, lines[other - config->certificates], problems);
 	if (config->certificate_count == CERTIFICATES_MAX) {
-		report_title(section, "too many certificates", "at most 256", problems);
+		report_section_title(section, "too many certificates", "at most 256", problems);
 		return;
 	}
 	lines[config->certificate_count] = section->line;
@@ -255,8 +257,8 @@ static void add_tls_policies(struct config *config, const struct config_tree *tr
 		policy->destination = config_text_to_destination(config->arena, str_from(s->title));
 		if (policy->destination == NULL) {
 			policy->destination = s->title;
-			report_title(s, "not a destination", "a domain, .DOMAIN, or [ADDRESS]",
-				     problems);
+			report_section_title(s, "not a destination",
+					     "a domain, .DOMAIN, or [ADDRESS]", problems);
 		}
 		config_fill_section(config, s, policy, problems);
 	}

@@ -6,14 +6,14 @@
 
 enum { IPV4_PREFIX = 96 };
 
-static bool is_ipv4(const struct config_network *network)
+static bool is_network_ipv4(const struct config_network *network)
 {
 	return IN6_IS_ADDR_V4MAPPED(&network->address) && network->prefix >= IPV4_PREFIX;
 }
 
 /* What is wrong with TEXT; NULL: nothing. */
-static const char *parse_mask(const struct config *config, struct str text,
-			      struct config_class *class)
+static const char *parse_class_mask(const struct config *config, struct str text,
+				    struct config_class *class)
 {
 	bool is_below = str_starts_with(text, STR("*."));
 
@@ -49,15 +49,15 @@ static const char *mask_of(const struct config *config, const struct config_clas
 	return arena_copy(config->arena, buffer_view(&text));
 }
 
-static void report(const struct config_tree_section *section, const char *message,
-		   const char *allowed, struct config_problems *problems)
+static void report_class_problem(const struct config_tree_section *section, const char *message,
+				 const char *allowed, struct config_problems *problems)
 {
 	config_problem_add(problems, section->line,
 			   config_problem_name(problems, section->kind, section->title, NULL),
 			   STR(""), message, allowed);
 }
 
-static bool is_below(const char *name, const char *domain)
+static bool is_host_below_domain(const char *name, const char *domain)
 {
 	size_t length = strlen(name);
 	size_t end = strlen(domain);
@@ -67,7 +67,7 @@ static bool is_below(const char *name, const char *domain)
 }
 
 /* Whether every host in ONE is also in OTHER. */
-static bool covers(const struct config_class *other, const struct config_class *one)
+static bool is_class_covering(const struct config_class *other, const struct config_class *one)
 {
 	switch (other->kind) {
 	case CONFIG_CLASS_ALL:
@@ -75,20 +75,20 @@ static bool covers(const struct config_class *other, const struct config_class *
 	case CONFIG_CLASS_HOST:
 		return one->kind == CONFIG_CLASS_HOST && strcmp(one->name, other->name) == 0;
 	case CONFIG_CLASS_DOMAIN:
-		return one->name != NULL &&
-		       (strcmp(one->name, other->name) == 0 || is_below(one->name, other->name));
+		return one->name != NULL && (strcmp(one->name, other->name) == 0 ||
+					     is_host_below_domain(one->name, other->name));
 	case CONFIG_CLASS_NETWORK:
 		return one->kind == CONFIG_CLASS_NETWORK &&
-		       is_ipv4(&one->network) == is_ipv4(&other->network) &&
+		       is_network_ipv4(&one->network) == is_network_ipv4(&other->network) &&
 		       one->network.prefix >= other->network.prefix &&
 		       config_network_has(&other->network, &one->network.address);
 	}
 	return false;
 }
 
-static void report_covered(const struct config_tree_section *section,
-			   const struct config_class *other, unsigned line,
-			   struct config_problems *problems)
+static void report_covered_class(const struct config_tree_section *section,
+				 const struct config_class *other, unsigned line,
+				 struct config_problems *problems)
 {
 	struct buffer message CLEANUP(buffer_clear) = {0};
 
@@ -96,23 +96,23 @@ static void report_covered(const struct config_tree_section *section,
 	config_problem_append_line(problems, line, &message);
 	buffer_append_string(&message, " comes first and has all of its hosts");
 	buffer_append_byte(&message, '\0');
-	report(section, buffer_data(&message),
-	       other->kind == CONFIG_CLASS_ALL ? "\"*\" as the last class"
-					       : "the narrower class first",
-	       problems);
+	report_class_problem(section, buffer_data(&message),
+			     other->kind == CONFIG_CLASS_ALL ? "\"*\" as the last class"
+							     : "the narrower class first",
+			     problems);
 }
 
 /* Against those before the one at INDEX. */
-static void check_order(const struct config *config, size_t index,
-			const struct config_tree_section *section, const unsigned *lines,
-			struct config_problems *problems)
+static void check_class_order(const struct config *config, size_t index,
+			      const struct config_tree_section *section, const unsigned *lines,
+			      struct config_problems *problems)
 {
 	const struct config_class *class = &config->classes[index];
 
 	for (size_t i = 0; i < index; i++) {
 		const struct config_class *other = &config->classes[i];
 
-		if (*other->mask == '\0' || !covers(other, class))
+		if (*other->mask == '\0' || !is_class_covering(other, class))
 			continue;
 		if (strcmp(other->mask, class->mask) == 0)
 			config_problem_add_repeated(
@@ -120,7 +120,7 @@ static void check_order(const struct config *config, size_t index,
 				config_problem_name(problems, section->kind, section->title, NULL),
 				STR(""), lines[i]);
 		else
-			report_covered(section, other, lines[i], problems);
+			report_covered_class(section, other, lines[i], problems);
 		return;
 	}
 }
@@ -130,20 +130,22 @@ static void add_class(struct config *config, const struct config_tree_section *s
 {
 	size_t index = config->class_count++;
 	struct config_class *class = &config->classes[index];
-	const char *problem = parse_mask(config, str_from(section->title), class);
+	const char *problem = parse_class_mask(config, str_from(section->title), class);
 
 	lines[index] = section->line;
 	class->mask = "";
 	if (problem != NULL) {
-		report(section, problem,
-		       "NAME, \"*.NAME\", ADDRESS, ADDRESS/PREFIX (IPv4 or IPv6), \"*\"", problems);
+		report_class_problem(
+			section, problem,
+			"NAME, \"*.NAME\", ADDRESS, ADDRESS/PREFIX (IPv4 or IPv6), \"*\"",
+			problems);
 	} else {
 		class->mask = mask_of(config, class);
-		check_order(config, index, section, lines, problems);
+		check_class_order(config, index, section, lines, problems);
 	}
 	if (problem == NULL && class->name != NULL && !config->client_names)
-		report(section, "a class by name needs the names of clients", "client_names = yes",
-		       problems);
+		report_class_problem(section, "a class by name needs the names of clients",
+				     "client_names = yes", problems);
 	config_fill_section(config, section, class, problems);
 }
 
@@ -163,9 +165,9 @@ void config_add_classes(struct config *config, const struct config_tree *tree,
 		if (config->class_count < CONFIG_CLASSES_MAX)
 			add_class(config, s, lines, problems);
 		else
-			report(s, "too many classes", "at most 128", problems);
+			report_class_problem(s, "too many classes", "at most 128", problems);
 	}
 	if (last != NULL && !has_all)
-		report(last, "no class \"*\" follows, which has all other hosts",
-		       "class \"*\" as the last class", problems);
+		report_class_problem(last, "no class \"*\" follows, which has all other hosts",
+				     "class \"*\" as the last class", problems);
 }

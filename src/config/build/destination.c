@@ -6,8 +6,9 @@
 
 static const char ALLOWED[] = "NAME, \".NAME\", \"mx:NAME\", \"mx:*.NAME\", \"*\"";
 
-static void report(const struct config_tree_section *section, const char *message,
-		   const char *allowed, struct config_problems *problems)
+static void report_destination_problem(const struct config_tree_section *section,
+				       const char *message, const char *allowed,
+				       struct config_problems *problems)
 {
 	config_problem_add(problems, section->line,
 			   config_problem_name(problems, section->kind, section->title, NULL),
@@ -25,7 +26,7 @@ static const struct {
 };
 
 /* An address as it is written where mail is routed to one; NULL: TEXT is none. */
-static const char *address_of(struct config *config, struct str text)
+static const char *address_of_destination(struct config *config, struct str text)
 {
 	struct config_network network;
 
@@ -35,7 +36,8 @@ static const char *address_of(struct config *config, struct str text)
 }
 
 /* False: TITLE is no mask. */
-static bool parse_mask(struct config *config, const char *title, struct config_destination *out)
+static bool parse_destination_mask(struct config *config, const char *title,
+				   struct config_destination *out)
 {
 	size_t i = 0;
 	struct buffer mask CLEANUP(buffer_clear) = {0};
@@ -52,7 +54,8 @@ static bool parse_mask(struct config *config, const char *title, struct config_d
 	out->name =
 		config_text_to_host(config->arena, str_from(title + strlen(prefixes[i].prefix)));
 	if (out->name == NULL && out->kind == CONFIG_DESTINATION_HOST)
-		out->name = address_of(config, str_from(title + strlen(prefixes[i].prefix)));
+		out->name = address_of_destination(config,
+						   str_from(title + strlen(prefixes[i].prefix)));
 	if (out->name == NULL) {
 		out->name = "";
 		return false;
@@ -62,18 +65,21 @@ static bool parse_mask(struct config *config, const char *title, struct config_d
 	return true;
 }
 
-static void check(const struct config *config, const struct config_destination *destination,
-		  const struct config_tree_section *section, struct config_problems *problems)
+static void check_destination_order(const struct config *config,
+				    const struct config_destination *destination,
+				    const struct config_tree_section *section,
+				    struct config_problems *problems)
 {
 	for (const struct config_destination *d = config->destinations; d < destination; d++) {
 		bool is_same = strcmp(d->mask, destination->mask) == 0;
 
 		if (!is_same && d->kind != CONFIG_DESTINATION_ALL)
 			continue;
-		report(section,
-		       is_same ? "is there twice"
-			       : "never applies: destination \"*\" comes first and has all mail",
-		       is_same ? "another mask" : "\"*\" as the last destination", problems);
+		report_destination_problem(
+			section,
+			is_same ? "is there twice"
+				: "never applies: destination \"*\" comes first and has all mail",
+			is_same ? "another mask" : "\"*\" as the last destination", problems);
 		return;
 	}
 }
@@ -92,14 +98,16 @@ void config_add_destinations(struct config *config, const struct config_tree *tr
 		if (s->kind != CONFIG_SECTION_DESTINATION)
 			continue;
 		if (config->destination_count == CONFIG_DESTINATIONS_MAX) {
-			report(s, "too many destinations", "at most 1000", problems);
+			report_destination_problem(s, "too many destinations", "at most 1000",
+						   problems);
 			return;
 		}
 		destination = &config->destinations[config->destination_count++];
 		config_fill_section(config, s, destination, problems);
-		if (parse_mask(config, s->title, destination))
-			check(config, destination, s, problems);
+		if (parse_destination_mask(config, s->title, destination))
+			check_destination_order(config, destination, s, problems);
 		else
-			report(s, "not a mask of destinations", ALLOWED, problems);
+			report_destination_problem(s, "not a mask of destinations", ALLOWED,
+						   problems);
 	}
 }

@@ -10,8 +10,9 @@ struct fill {
 	struct config_problems *problems;
 };
 
-static void report(const struct fill *fill, const struct config_setting *setting, unsigned line,
-		   struct str found, struct config_complaint complaint)
+static void report_setting_problem(const struct fill *fill, const struct config_setting *setting,
+				   unsigned line, struct str found,
+				   struct config_complaint complaint)
 {
 	struct buffer allowed = {0};
 
@@ -27,7 +28,7 @@ static void report(const struct fill *fill, const struct config_setting *setting
 	buffer_clear(&allowed);
 }
 
-static bool has_control(struct str text)
+static bool has_control_in_setting(struct str text)
 {
 	for (size_t i = 0; i < text.length; i++)
 		if ((unsigned char)text.data[i] < 0x20 || text.data[i] == 0x7f)
@@ -40,16 +41,16 @@ static bool read_value(const struct fill *fill, const struct config_setting *set
 {
 	struct config_complaint complaint = {"a control character", ""};
 
-	if (!has_control(value->text))
+	if (!has_control_in_setting(value->text))
 		complaint = setting->type->parse(setting, fill->config, value->text, place);
 	if (complaint.message != NULL)
-		report(fill, setting, value->line, setting->type->is_secret ? STR("") : value->text,
-		       complaint);
+		report_setting_problem(fill, setting, value->line,
+				       setting->type->is_secret ? STR("") : value->text, complaint);
 	return complaint.message == NULL;
 }
 
-static void read_list(const struct fill *fill, const struct config_setting *setting,
-		      const struct config_tree_use *use, char *base)
+static void read_setting_list(const struct fill *fill, const struct config_setting *setting,
+			      const struct config_tree_use *use, char *base)
 {
 	size_t size = setting->type->size;
 	char *values = arena_alloc(fill->config->arena, use->count * size);
@@ -107,14 +108,15 @@ static void read_use(const struct fill *fill, const struct config_setting *setti
 	bool is_read = false;
 
 	if (setting->type->is_list) {
-		read_list(fill, setting, use, base);
+		read_setting_list(fill, setting, use, base);
 		return;
 	}
 	if (use->count == 1)
 		is_read = read_value(fill, setting, use->first, base + setting->offset);
 	else
-		report(fill, setting, use->line, STR(""),
-		       (struct config_complaint){"takes one value, not a list", NULL});
+		report_setting_problem(
+			fill, setting, use->line, STR(""),
+			(struct config_complaint){"takes one value, not a list", NULL});
 	if (!is_read && setting->initial != NULL)
 		read_initial(fill, setting, base);
 }
@@ -132,7 +134,7 @@ void config_fill_section(struct config *config, const struct config_tree_section
 		else if (row->initial != NULL)
 			read_initial(&fill, row, base);
 		else if (row->kinds == 0 && row->computed == NULL)
-			report(&fill, row, section->line, STR(""),
-			       (struct config_complaint){"must be set", NULL});
+			report_setting_problem(&fill, row, section->line, STR(""),
+					       (struct config_complaint){"must be set", NULL});
 	}
 }

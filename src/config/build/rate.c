@@ -3,15 +3,16 @@
 #include "config/internal.h"
 #include <string.h>
 
-static void report(const struct config_tree_section *section, const char *setting,
-		   const char *message, const char *allowed, struct config_problems *problems)
+static void report_rate_problem(const struct config_tree_section *section, const char *setting,
+				const char *message, const char *allowed,
+				struct config_problems *problems)
 {
 	config_problem_add(problems, section->line,
 			   config_problem_name(problems, section->kind, section->title, setting),
 			   STR(""), message, allowed);
 }
 
-static bool is_name(const char *text)
+static bool is_rate_name(const char *text)
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789_-";
 	size_t length = strspn(text, allowed);
@@ -28,7 +29,7 @@ static size_t count_same(const struct config *config, enum config_rate_per per)
 	return count;
 }
 
-static bool has_class(const struct config *config, const char *mask)
+static bool has_class_mask(const struct config *config, const char *mask)
 {
 	for (size_t i = 0; i < config->class_count; i++)
 		if (strcmp(config->classes[i].mask, mask) == 0)
@@ -36,29 +37,32 @@ static bool has_class(const struct config *config, const char *mask)
 	return *mask == '\0';
 }
 
-static void check_rate(const struct config *config, const struct config_rate *rate,
-		       const struct config_tree_section *section, struct config_problems *problems)
+static void check_rate_settings(const struct config *config, const struct config_rate *rate,
+				const struct config_tree_section *section,
+				struct config_problems *problems)
 {
-	if (!is_name(rate->name))
-		report(section, NULL, "not a name", "1 to 32 of a-z, 0-9, hyphen and underscore",
-		       problems);
+	if (!is_rate_name(rate->name))
+		report_rate_problem(section, NULL, "not a name",
+				    "1 to 32 of a-z, 0-9, hyphen and underscore", problems);
 	for (const struct config_rate *other = config->rates; other < rate; other++)
 		if (strcmp(other->name, rate->name) == 0)
-			report(section, NULL, "is there twice", "another name", problems);
+			report_rate_problem(section, NULL, "is there twice", "another name",
+					    problems);
 	if (count_same(config, rate->per) > CONFIG_RATES_PER_MAX)
-		report(section, "per", "more than eight sections rate have the same",
-		       "at most eight for each", problems);
-	if (rate->class_mask != NULL && !has_class(config, rate->class_mask))
-		report(section, "class", "there is no such section class",
-		       "the mask of one, as stagepost config prints it", problems);
+		report_rate_problem(section, "per", "more than eight sections rate have the same",
+				    "at most eight for each", problems);
+	if (rate->class_mask != NULL && !has_class_mask(config, rate->class_mask))
+		report_rate_problem(section, "class", "there is no such section class",
+				    "the mask of one, as stagepost config prints it", problems);
 	if (rate->count == CONFIG_RATE_FAILED_LOGINS && rate->per == CONFIG_RATE_PER_USER)
-		report(section, "per", "who fails to log in has no user",
-		       "address, class, all; for users there is failure_limit of section auth",
-		       problems);
+		report_rate_problem(
+			section, "per", "who fails to log in has no user",
+			"address, class, all; for users there is failure_limit of section auth",
+			problems);
 	if (rate->count == CONFIG_RATE_CONNECTIONS &&
 	    (rate->per == CONFIG_RATE_PER_USER || rate->per == CONFIG_RATE_PER_SENDER_DOMAIN))
-		report(section, "per", "is not known yet when a client connects",
-		       "address, class, all", problems);
+		report_rate_problem(section, "per", "is not known yet when a client connects",
+				    "address, class, all", problems);
 }
 
 void config_add_rates(struct config *config, const struct config_tree *tree,
@@ -72,12 +76,13 @@ void config_add_rates(struct config *config, const struct config_tree *tree,
 		if (s->kind != CONFIG_SECTION_RATE)
 			continue;
 		if (config->rate_count == CONFIG_RATES_MAX) {
-			report(s, NULL, "too many sections rate", "at most 40", problems);
+			report_rate_problem(s, NULL, "too many sections rate", "at most 40",
+					    problems);
 			return;
 		}
 		rate = &config->rates[config->rate_count++];
 		rate->name = arena_copy(config->arena, str_from(s->title));
 		config_fill_section(config, s, rate, problems);
-		check_rate(config, rate, s, problems);
+		check_rate_settings(config, rate, s, problems);
 	}
 }

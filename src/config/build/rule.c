@@ -35,8 +35,8 @@ static bool has_all(const struct config_tree_section *section)
 	return true;
 }
 
-static void report_covered(const struct rules *rules, size_t index, size_t other,
-			   struct config_problems *problems)
+static void report_covered_rule(const struct rules *rules, size_t index, size_t other,
+				struct config_problems *problems)
 {
 	struct buffer message CLEANUP(buffer_clear) = {0};
 
@@ -50,7 +50,8 @@ static void report_covered(const struct rules *rules, size_t index, size_t other
 }
 
 /* Against those before it. */
-static void check_order(const struct rules *rules, size_t index, struct config_problems *problems)
+static void check_rule_order(const struct rules *rules, size_t index,
+			     struct config_problems *problems)
 {
 	const struct config_rule *rule = &rules->config->rules[index];
 	const struct config_rule *other = rules->config->rules;
@@ -66,7 +67,7 @@ static void check_order(const struct rules *rules, size_t index, struct config_p
 		}
 		if (has_all(rules->sections[i]) &&
 		    (*other->service == '\0' || strcmp(other->service, rule->service) == 0)) {
-			report_covered(rules, index, i, problems);
+			report_covered_rule(rules, index, i, problems);
 			return;
 		}
 	}
@@ -84,8 +85,9 @@ static bool can_be_folder(const char *folder)
 	return mail_folder_is_valid(buffer_view(&name));
 }
 
-static void check_folder(const struct config_rule *rule, const struct config_tree_section *section,
-			 struct config_problems *problems)
+static void check_rule_folder(const struct config_rule *rule,
+			      const struct config_tree_section *section,
+			      struct config_problems *problems)
 {
 	if (*rule->folder == '\0')
 		return;
@@ -97,9 +99,9 @@ static void check_folder(const struct config_rule *rule, const struct config_tre
 				      problems);
 }
 
-static void check_service(const struct config *config, const struct config_rule *rule,
-			  const struct config_tree_section *section,
-			  struct config_problems *problems)
+static void check_rule_service(const struct config *config, const struct config_rule *rule,
+			       const struct config_tree_section *section,
+			       struct config_problems *problems)
 {
 	const struct config_service *service = config_service_find(config, str_from(rule->service));
 
@@ -108,7 +110,7 @@ static void check_service(const struct config *config, const struct config_rule 
 				      "the name of a service of kind mailbox or imap", problems);
 }
 
-static bool has_field(const struct rules *rules, const char *name)
+static bool has_counted_field(const struct rules *rules, const char *name)
 {
 	for (size_t i = 0; i < rules->field_count; i++)
 		if (strcmp(rules->fields[i], name) == 0)
@@ -117,8 +119,8 @@ static bool has_field(const struct rules *rules, const char *name)
 }
 
 /* What the rules cost for each message must have a bound. */
-static void count(struct rules *rules, const struct config_rule *rule,
-		  const struct config_tree_section *section, struct config_problems *problems)
+static void count_rule(struct rules *rules, const struct config_rule *rule,
+		       const struct config_tree_section *section, struct config_problems *problems)
 {
 	size_t before = rules->masks;
 
@@ -127,7 +129,7 @@ static void count(struct rules *rules, const struct config_rule *rule,
 	if (before <= CONFIG_RULE_MASKS_MAX && rules->masks > CONFIG_RULE_MASKS_MAX)
 		report_rule(section, "too many masks in all rules so far", "at most 500", problems);
 	for (size_t i = 0; i < rule->header_count; i++) {
-		if (has_field(rules, rule->headers[i].name))
+		if (has_counted_field(rules, rule->headers[i].name))
 			continue;
 		if (rules->field_count == CONFIG_RULE_FIELDS_MAX) {
 			config_problem_report(section, "header",
@@ -139,7 +141,7 @@ static void count(struct rules *rules, const struct config_rule *rule,
 	}
 }
 
-static void check_rule(struct rules *rules, size_t index, struct config_problems *problems)
+static void check_rule_settings(struct rules *rules, size_t index, struct config_problems *problems)
 {
 	const struct config_rule *rule = &rules->config->rules[index];
 	const struct config_tree_section *section = rules->sections[index];
@@ -147,18 +149,18 @@ static void check_rule(struct rules *rules, size_t index, struct config_problems
 	if (!config_text_is_short_name(str_from(rule->name)))
 		report_rule(section, "a rule cannot be called this",
 			    "1 to 32 of a-z, 0-9, '-', '_'", problems);
-	check_service(rules->config, rule, section, problems);
-	check_folder(rule, section, problems);
+	check_rule_service(rules->config, rule, section, problems);
+	check_rule_folder(rule, section, problems);
 	config_check_flags(rule->flags, rule->flag_count, true, section, problems);
 	if (rule->smaller > 0 && rule->smaller <= rule->larger + 1)
 		config_problem_report(section, "smaller", "no size is larger and smaller",
 				      "at least two bytes more than larger", problems);
-	check_order(rules, index, problems);
-	count(rules, rule, section, problems);
+	check_rule_order(rules, index, problems);
+	count_rule(rules, rule, section, problems);
 }
 
-static void fill(struct config *config, const struct config_tree_section *section,
-		 struct config_rule *rule, struct config_problems *problems)
+static void fill_rule_settings(struct config *config, const struct config_tree_section *section,
+			       struct config_rule *rule, struct config_problems *problems)
 {
 	rule->name = arena_copy(config->arena, str_from(section->title));
 	rule->service = rule->folder = ""; /* where what the file says is reported */
@@ -182,8 +184,8 @@ void config_add_rules(struct config *config, const struct config_tree *tree,
 			return;
 		}
 		rules.sections[index] = s;
-		fill(config, s, &config->rules[index], problems);
+		fill_rule_settings(config, s, &config->rules[index], problems);
 		config->rule_count++;
-		check_rule(&rules, index, problems);
+		check_rule_settings(&rules, index, problems);
 	}
 }

@@ -35,9 +35,9 @@ static bool is_mechanism(const char *name)
 	       strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == strlen(name);
 }
 
-static void check_mechanisms(const struct config_auth *auth,
-			     const struct config_tree_section *section,
-			     struct config_problems *problems)
+static void check_auth_mechanisms(const struct config_auth *auth,
+				  const struct config_tree_section *section,
+				  struct config_problems *problems)
 {
 	for (size_t i = 0; i < auth->mechanism_count; i++)
 		if (!is_mechanism(auth->mechanisms[i]))
@@ -45,8 +45,8 @@ static void check_mechanisms(const struct config_auth *auth,
 					      "1 to 20 of A-Z, 0-9, '-', '_'", problems);
 }
 
-static void check_users(const struct config *config, const struct config_tree_section *section,
-			struct config_problems *problems)
+static void check_auth_users(const struct config *config, const struct config_tree_section *section,
+			     struct config_problems *problems)
 {
 	enum config_backend backend = config->directory.backend;
 
@@ -100,7 +100,7 @@ void config_check_auth(const struct config *config, const struct config_tree *tr
 	if (section == NULL || !config_has_auth(config))
 		return;
 	config_check_kinds(&config->auth, section, problems);
-	check_users(config, section, problems);
-	check_mechanisms(&config->auth, section, problems);
+	check_auth_users(config, section, problems);
+	check_auth_mechanisms(&config->auth, section, problems);
 	check_tokens(&config->auth, section, problems);
 }

@@ -45,7 +45,7 @@ struct named { /* something whose name must be unique */
 	size_t order;
 };
 
-static int compare_names(const void *a, const void *b)
+static int compare_named_sections(const void *a, const void *b)
 {
 	const struct named *one = a;
 	const struct named *other = b;
@@ -61,7 +61,7 @@ static void check_once(struct named *names, size_t count, struct config_problems
 {
 	const struct named *first = names;
 
-	qsort(names, count, sizeof *names, compare_names);
+	qsort(names, count, sizeof *names, compare_named_sections);
 	for (size_t i = 1; i < count; i++) {
 		if (strcmp(names[i].name, first->name) == 0)
 			config_problem_add_repeated(problems, names[i].line, names[i].setting,
@@ -184,7 +184,7 @@ struct bound { /* an address to listen at */
 	unsigned line;
 };
 
-static bool is_any(const char *host)
+static bool is_unspecified_host(const char *host)
 {
 	struct in6_addr address;
 	bool is_ipv4;
@@ -194,7 +194,8 @@ static bool is_any(const char *host)
 	return is_ipv4 ? strcmp(host, "0.0.0.0") == 0 : IN6_IS_ADDR_UNSPECIFIED(&address);
 }
 
-static bool overlap(const struct config_endpoint *a, const struct config_endpoint *b)
+static bool are_endpoints_overlapping(const struct config_endpoint *a,
+				      const struct config_endpoint *b)
 {
 	struct in6_addr one;
 	struct in6_addr other;
@@ -209,7 +210,8 @@ static bool overlap(const struct config_endpoint *a, const struct config_endpoin
 	    !config_text_to_address(str_from(b->host), &other, &other_is_ipv4) ||
 	    one_is_ipv4 != other_is_ipv4)
 		return false;
-	return is_any(a->host) || is_any(b->host) || IN6_ARE_ADDR_EQUAL(&one, &other);
+	return is_unspecified_host(a->host) || is_unspecified_host(b->host) ||
+	       IN6_ARE_ADDR_EQUAL(&one, &other);
 }
 
 static void check_bound(const struct bound *all, size_t index, struct config_problems *problems)
@@ -217,7 +219,7 @@ static void check_bound(const struct bound *all, size_t index, struct config_pro
 	for (size_t i = 0; i < index; i++) {
 		struct buffer message = {0};
 
-		if (!overlap(all[i].endpoint, all[index].endpoint))
+		if (!are_endpoints_overlapping(all[i].endpoint, all[index].endpoint))
 			continue;
 		buffer_append_format(&message, "already taken by %s in ", all[i].endpoint->text);
 		config_problem_append_line(problems, all[i].line, &message);
@@ -272,8 +274,8 @@ static size_t add_directory_bounds(const struct config_directory *directory,
 				  "socketmap", bounds + count, room - count, problems);
 }
 
-static void check_listens(const struct config *config, const struct config_tree *tree,
-			  struct config_problems *problems)
+static void check_listen_bounds(const struct config *config, const struct config_tree *tree,
+				struct config_problems *problems)
 {
 	const struct config_tree_section *directory = config_directory_section(tree);
 	struct bound bounds[CONFIG_ADDRESSES_MAX];
@@ -294,8 +296,8 @@ static void check_listens(const struct config *config, const struct config_tree 
 		check_bound(bounds, i, problems);
 }
 
-static void check_services(const struct config *config, const struct config_tree *tree,
-			   struct config_problems *problems)
+static void check_configured_services(const struct config *config, const struct config_tree *tree,
+				      struct config_problems *problems)
 {
 	size_t index = 0;
 
@@ -312,8 +314,8 @@ static void check_services(const struct config *config, const struct config_tree
 	}
 }
 
-static void check_users(const struct config *config, const struct config_tree *tree,
-			struct config_problems *problems)
+static void check_uid_range(const struct config *config, const struct config_tree *tree,
+			    struct config_problems *problems)
 {
 	if (config->uid_min > config->uid_max)
 		config_problem_report(&tree->root, "uid_max",
@@ -335,12 +337,12 @@ void config_check(struct config *config, const struct config_tree *tree,
 {
 	set_hostname(config, tree, problems);
 	complete_doublebounceto(config);
-	check_listens(config, tree, problems);
+	check_listen_bounds(config, tree, problems);
 	check_values(config, &tree->root, "smtproutes", ":", problems);
 	check_values(config, &tree->root, "qmtproutes", ":", problems);
 	check_senders(config, tree, problems);
-	check_services(config, tree, problems);
-	check_users(config, tree, problems);
+	check_configured_services(config, tree, problems);
+	check_uid_range(config, tree, problems);
 	complete_reserve(config, tree);
 	config_check_record(config, tree, problems);
 	config_check_tls(config, tree, problems);

@@ -38,9 +38,9 @@ static void check_tls(const struct config_directory *directory,
 				"an absolute path", problems);
 }
 
-static void check_listen(const struct config_directory *directory,
-			 const struct config_tree_section *section,
-			 struct config_problems *problems)
+static void check_directory_listens(const struct config_directory *directory,
+				    const struct config_tree_section *section,
+				    struct config_problems *problems)
 {
 	for (size_t i = 0; i < directory->listen_count; i++)
 		if (directory->listens[i].port == 0)
@@ -68,5 +68,5 @@ void config_check_directory(const struct config *config, const struct config_tre
 		return;
 	config_check_kinds(directory, section, problems);
 	check_tls(directory, section, problems);
-	check_listen(directory, section, problems);
+	check_directory_listens(directory, section, problems);
 }

@@ -4,7 +4,7 @@
 #include "config/internal.h"
 #include <string.h>
 
-static const char *meaningless(enum config_section section)
+static const char *message_of_meaningless_setting(enum config_section section)
 {
 	if (section == CONFIG_SECTION_AUTH)
 		return "means nothing for these users";
@@ -13,9 +13,9 @@ static const char *meaningless(enum config_section section)
 }
 
 /* Reports a setting that only other kinds have, or a missing one that this kind requires. */
-static void check_kind(const void *base, const struct config_tree_section *section,
-		       const struct config_setting *setting, const struct config_tree_use *use,
-		       struct config_problems *problems)
+static void check_setting_kind(const void *base, const struct config_tree_section *section,
+			       const struct config_setting *setting,
+			       const struct config_tree_use *use, struct config_problems *problems)
 {
 	bool applies = config_setting_applies(setting, base);
 	struct buffer allowed = {0};
@@ -32,7 +32,7 @@ static void check_kind(const void *base, const struct config_tree_section *secti
 	}
 	buffer_append_byte(&allowed, '\0');
 	config_problem_add(problems, applies ? section->line : use->line, name, STR(""),
-			   applies ? "must be set" : meaningless(section->kind),
+			   applies ? "must be set" : message_of_meaningless_setting(section->kind),
 			   buffer_data(&allowed));
 	buffer_clear(&allowed);
 }
@@ -45,5 +45,5 @@ void config_check_kinds(const void *base, const struct config_tree_section *sect
 
 	for (size_t i = 0; (row = config_rows_next(&rows)) != NULL; i++)
 		if (row->kinds != 0)
-			check_kind(base, section, row, &section->uses[i], problems);
+			check_setting_kind(base, section, row, &section->uses[i], problems);
 }

@@ -8,8 +8,8 @@ static bool is_given(const struct config_tree_section *section, const char *sett
 }
 
 /* Only what can succeed is required of clients. */
-static void complete(const struct config *config, struct config_listen *listen,
-		     const struct config_tree_section *section)
+static void complete_listen_auth(const struct config *config, struct config_listen *listen,
+				 const struct config_tree_section *section)
 {
 	bool is_possible =
 		config_has_auth(config) && (listen->tls != CONFIG_LISTEN_TLS_NONE ||
@@ -49,8 +49,9 @@ static void check_without(const struct config_listen *listen,
 					      "with auth", problems);
 }
 
-static void check(const struct config *config, const struct config_listen *listen,
-		  const struct config_tree_section *section, struct config_problems *problems)
+static void check_listen_auth(const struct config *config, const struct config_listen *listen,
+			      const struct config_tree_section *section,
+			      struct config_problems *problems)
 {
 	if (listen->auth == CONFIG_LISTEN_AUTH_NO)
 		check_without(listen, section, problems);
@@ -71,7 +72,7 @@ void config_check_listen_auth(struct config *config, const struct config_tree *t
 	for (const struct config_tree_section *s = tree->first; s != NULL; s = s->next) {
 		if (s->kind != CONFIG_SECTION_LISTEN || listens == config->listen_count)
 			continue;
-		complete(config, &config->listens[listens], s);
-		check(config, &config->listens[listens++], s, problems);
+		complete_listen_auth(config, &config->listens[listens], s);
+		check_listen_auth(config, &config->listens[listens++], s, problems);
 	}
 }

@@ -38,8 +38,9 @@ static const char *process_of(const struct config *config, const char *name)
 	return NULL;
 }
 
-static void check_user(const struct config *config, const struct config_service *service,
-		       const struct config_tree_section *section, struct config_problems *problems)
+static void check_program_user(const struct config *config, const struct config_service *service,
+			       const struct config_tree_section *section,
+			       struct config_problems *problems)
 {
 	const struct config_tree_use *use = config_tree_use(section, "user");
 	const char *setting = config_problem_name(problems, section->kind, section->title, "user");
@@ -65,5 +66,5 @@ void config_check_program(const struct config *config, const struct config_servi
 {
 	check_command(service, section, problems);
 	if (config->user != NULL)
-		check_user(config, service, section, problems);
+		check_program_user(config, service, section, problems);
 }

@@ -5,7 +5,7 @@
 #include "mail/mailbox/folder.h"
 #include <string.h>
 
-static bool is_flag(const char *text)
+static bool is_message_flag(const char *text)
 {
 	static const char *const known[] = {"seen", "flagged", "draft"};
 
@@ -21,7 +21,7 @@ void config_check_flags(const char *const *flags, size_t count, bool may_be_none
 	bool is_none = may_be_none && count == 1 && strcmp(flags[0], "none") == 0;
 
 	for (size_t i = 0; !is_none && i < count; i++)
-		if (!is_flag(flags[i]))
+		if (!is_message_flag(flags[i]))
 			config_problem_report(section, "flags", "not a flag",
 					      may_be_none ? "seen, flagged, draft; or none alone"
 							  : "seen, flagged, draft",
@@ -29,9 +29,9 @@ void config_check_flags(const char *const *flags, size_t count, bool may_be_none
 }
 
 /* Levels between slashes, none of them empty or a name that a file system gives a meaning. */
-static void check_folder(const char *folder, const char *setting,
-			 const struct config_tree_section *section, bool is_maildir,
-			 struct config_problems *problems)
+static void check_service_folder(const char *folder, const char *setting,
+				 const struct config_tree_section *section, bool is_maildir,
+				 struct config_problems *problems)
 {
 	if (!mail_folder_is_valid(str_from(folder)))
 		config_problem_report(section, setting, "not a folder",
@@ -53,17 +53,17 @@ static void check_login(const struct config_service *service,
 				      problems);
 }
 
-static void check_service(const struct config_service *service,
-			  const struct config_tree_section *section,
-			  struct config_problems *problems)
+static void check_recorded_service(const struct config_service *service,
+				   const struct config_tree_section *section,
+				   struct config_problems *problems)
 {
 	bool is_maildir = service->kind == CONFIG_SERVICE_MAILBOX;
 
 	if (!config_service_records(service))
 		return;
 	config_check_flags(service->flags, service->flag_count, false, section, problems);
-	check_folder(service->folder, "folder", section, is_maildir, problems);
-	check_folder(service->sent_folder, "sent_folder", section, is_maildir, problems);
+	check_service_folder(service->folder, "folder", section, is_maildir, problems);
+	check_service_folder(service->sent_folder, "sent_folder", section, is_maildir, problems);
 	if (service->kind != CONFIG_SERVICE_IMAP)
 		return;
 	check_login(service, section, problems);
@@ -100,6 +100,6 @@ void config_check_record(const struct config *config, const struct config_tree *
 				check_files(&config->record, s, problems);
 		}
 		if (s->kind == CONFIG_SECTION_SERVICE && index < config->service_count)
-			check_service(&config->services[index++], s, problems);
+			check_recorded_service(&config->services[index++], s, problems);
 	}
 }

@@ -63,9 +63,9 @@ static void check_who_connects(const struct config_listen *listen,
 		report_useless(section, "clients", "with qmqp", problems);
 }
 
-static void check_listen(const struct config *config, struct config_listen *listen,
-			 const struct config_tree_section *section,
-			 struct config_problems *problems)
+static void check_listen_tls(const struct config *config, struct config_listen *listen,
+			     const struct config_tree_section *section,
+			     struct config_problems *problems)
 {
 	if (config_tree_use(section, "tls")->line == 0 && config->certificate_count > 0 &&
 	    !config_is_qmtp(listen))
@@ -141,7 +141,7 @@ void config_check_tls(struct config *config, const struct config_tree *tree,
 
 	for (const struct config_tree_section *s = tree->first; s != NULL; s = s->next) {
 		if (s->kind == CONFIG_SECTION_LISTEN && listens < config->listen_count)
-			check_listen(config, &config->listens[listens++], s, problems);
+			check_listen_tls(config, &config->listens[listens++], s, problems);
 		if (s->kind == CONFIG_SECTION_SERVICE && services < config->service_count)
 			check_certificate_name(config, s, config->services[services++].certificate,
 					       problems);

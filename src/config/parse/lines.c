@@ -71,7 +71,7 @@ struct config_place config_lines_find(const struct config_lines *lines, unsigned
 	return (struct config_place){mark->place.file, mark->place.line + line - mark->line};
 }
 
-static bool is_listed(const struct config *config, struct str file)
+static bool is_configuration_file(const struct config *config, struct str file)
 {
 	for (size_t i = 0; i < config->included_count; i++)
 		if (str_equal(str_from(config->included[i]), file))
@@ -85,7 +85,7 @@ void config_list_included(const struct config_lines *lines, struct config *confi
 		return;
 	config->included = arena_alloc(config->arena, lines->count * sizeof *config->included);
 	for (size_t i = 0; i < lines->count; i++)
-		if (!is_listed(config, lines->marks[i].place.file))
+		if (!is_configuration_file(config, lines->marks[i].place.file))
 			config->included[config->included_count++] =
 				arena_copy(config->arena, lines->marks[i].place.file);
 }

@@ -14,7 +14,7 @@ struct parser {
 	struct config_tree *tree;
 };
 
-static const char *name_text(struct parser *s, const struct config_token *name)
+static const char *text_of_setting_name(struct parser *s, const struct config_token *name)
 {
 	char *text = arena_copy(s->tree->arena, config_token_text(&s->in, name));
 
@@ -26,7 +26,7 @@ static const char *token_value(struct parser *s)
 	return config_token_value(&s->in, &s->in.token, s->tree->arena);
 }
 
-static bool is_text(const struct config_token *token)
+static bool is_text_token(const struct config_token *token)
 {
 	return token->kind == TOKEN_WORD || token->kind == TOKEN_STRING;
 }
@@ -50,15 +50,15 @@ static bool refuse_statement(struct parser *s, const struct config_token *name)
 	if (s->in.token.kind == TOKEN_BAD) /* already reported */
 		return false;
 	if (config_setting_find(s->section->kind, text) != NULL)
-		config_problem_add(s->in.problems, name->line, name_text(s, name), STR(""),
-				   "an '=' is missing", "= VALUE");
+		config_problem_add(s->in.problems, name->line, text_of_setting_name(s, name),
+				   STR(""), "an '=' is missing", "= VALUE");
 	else if (s->section->kind == CONFIG_SECTION_ROOT &&
 		 config_section_find(text) != CONFIG_SECTION_COUNT)
-		config_problem_add(s->in.problems, name->line, name_text(s, name), STR(""),
-				   "a section without its opening brace", "{");
+		config_problem_add(s->in.problems, name->line, text_of_setting_name(s, name),
+				   STR(""), "a section without its opening brace", "{");
 	else
-		config_suggest(s->in.problems, name->line, name_text(s, name), s->section->kind,
-			       text, false);
+		config_suggest(s->in.problems, name->line, text_of_setting_name(s, name),
+			       s->section->kind, text, false);
 	return false;
 }
 
@@ -78,8 +78,8 @@ static void add_value(struct parser *s, struct assignment *assignment)
 	if (use->line != 0 && !assignment->is_more) {
 		if (!use->is_repeated)
 			config_problem_add_repeated(s->in.problems, s->in.token.line,
-						    name_text(s, assignment->name), STR(""),
-						    use->line);
+						    text_of_setting_name(s, assignment->name),
+						    STR(""), use->line);
 		use->is_repeated = true;
 	}
 	assignment->is_more = true; /* further values belong to the same list */
@@ -94,11 +94,12 @@ static void add_nothing(struct parser *s, const struct assignment *assignment, u
 		config_setting_find(s->section->kind, config_token_text(&s->in, assignment->name));
 
 	if (row == NULL || !row->type->is_list || row->initial == NULL || *row->initial == '\0')
-		config_problem_add(s->in.problems, line, name_text(s, assignment->name), STR(""),
-				   "an empty list: leave the setting out", NULL);
+		config_problem_add(s->in.problems, line, text_of_setting_name(s, assignment->name),
+				   STR(""), "an empty list: leave the setting out", NULL);
 	else if (assignment->use->line != 0)
-		config_problem_add_repeated(s->in.problems, line, name_text(s, assignment->name),
-					    STR(""), assignment->use->line);
+		config_problem_add_repeated(s->in.problems, line,
+					    text_of_setting_name(s, assignment->name), STR(""),
+					    assignment->use->line);
 	else
 		assignment->use->line = line;
 }
@@ -113,15 +114,16 @@ static bool parse_list(struct parser *s, struct assignment *assignment)
 	for (config_reader_next(&s->in); s->in.token.kind != TOKEN_CLOSE;
 	     config_reader_next(&s->in)) {
 		if (s->in.token.kind == TOKEN_END) {
-			config_problem_add(s->in.problems, line, name_text(s, assignment->name),
-					   STR(""), "the list that begins here has no end", "}");
+			config_problem_add(s->in.problems, line,
+					   text_of_setting_name(s, assignment->name), STR(""),
+					   "the list that begins here has no end", "}");
 			s->in.token.kind = TOKEN_BAD;
 		}
-		if (is_value_next && !is_text(&s->in.token))
-			return refuse_token(s, name_text(s, assignment->name),
+		if (is_value_next && !is_text_token(&s->in.token))
+			return refuse_token(s, text_of_setting_name(s, assignment->name),
 					    "no value of the list", "a value or }");
 		if (!is_value_next && s->in.token.kind != TOKEN_COMMA)
-			return refuse_token(s, name_text(s, assignment->name),
+			return refuse_token(s, text_of_setting_name(s, assignment->name),
 					    "values of a list have a comma between them", ", or }");
 		if (is_value_next)
 			add_value(s, assignment);
@@ -147,21 +149,21 @@ static bool parse_assignment(struct parser *s, const struct config_token *name)
 	if (s->in.token.kind == TOKEN_OPEN) {
 		if (!parse_list(s, &assignment))
 			return false;
-	} else if (is_text(&s->in.token)) {
+	} else if (is_text_token(&s->in.token)) {
 		add_value(s, &assignment);
 	} else {
-		return refuse_token(s, name_text(s, name),
+		return refuse_token(s, text_of_setting_name(s, name),
 				    s->in.token.kind == TOKEN_END ? "the file ends before the value"
 								  : "no value",
 				    "a value or { VALUE, ... }");
 	}
 	if (assignment.use == NULL)
-		config_suggest(s->in.problems, name->line, name_text(s, name), s->section->kind,
-			       text, false);
+		config_suggest(s->in.problems, name->line, text_of_setting_name(s, name),
+			       s->section->kind, text, false);
 	config_reader_next(&s->in);
 	if (s->in.token.kind == TOKEN_COMMA)
-		return refuse_token(s, name_text(s, name), "several values without braces",
-				    "{ VALUE, ... }");
+		return refuse_token(s, text_of_setting_name(s, name),
+				    "several values without braces", "{ VALUE, ... }");
 	return true;
 }
 
@@ -176,7 +178,8 @@ static bool skip_section(struct parser *s, const struct config_token *name)
 		else if (s->in.token.kind == TOKEN_CLOSE && --depth == 0)
 			break;
 		else if (s->in.token.kind == TOKEN_END)
-			config_problem_add(s->in.problems, name->line, name_text(s, name), STR(""),
+			config_problem_add(s->in.problems, name->line,
+					   text_of_setting_name(s, name), STR(""),
 					   "the section that begins here has no end", "}");
 		if (s->in.token.kind == TOKEN_END || s->in.token.kind == TOKEN_BAD) {
 			s->in.token.kind = TOKEN_BAD;
@@ -190,8 +193,8 @@ static bool skip_section(struct parser *s, const struct config_token *name)
 static bool parse_statements(struct parser *s);
 
 /* The statements of a known section; at its '{'. */
-static bool parse_body(struct parser *s, enum config_section section, const char *title,
-		       const struct config_token *name)
+static bool parse_section_body(struct parser *s, enum config_section section, const char *title,
+			       const struct config_token *name)
 {
 	bool is_read;
 
@@ -213,17 +216,17 @@ static bool parse_body(struct parser *s, enum config_section section, const char
 }
 
 /* Reports a missing or superfluous title. */
-static void report_title(struct parser *s, const struct config_token *name,
-			 enum config_section section)
+static void report_parsed_title(struct parser *s, const struct config_token *name,
+				enum config_section section)
 {
 	const struct config_section_info *info = config_section_info(section);
 
 	if (*info->title != '\0')
-		config_problem_add(s->in.problems, name->line, name_text(s, name), STR(""),
-				   "a section without its name", info->title);
+		config_problem_add(s->in.problems, name->line, text_of_setting_name(s, name),
+				   STR(""), "a section without its name", info->title);
 	else
-		config_problem_add(s->in.problems, name->line, name_text(s, name), STR(""),
-				   "a section with a name, which it does not have", "{");
+		config_problem_add(s->in.problems, name->line, text_of_setting_name(s, name),
+				   STR(""), "a section with a name, which it does not have", "{");
 }
 
 /* NAME { ... } or NAME TITLE { ... }; after the name. */
@@ -242,15 +245,15 @@ static bool parse_section(struct parser *s, const struct config_token *name)
 	has_title = section != CONFIG_SECTION_COUNT && *config_section_info(section)->title != '\0';
 	if (section != CONFIG_SECTION_COUNT && s->section->kind == CONFIG_SECTION_ROOT &&
 	    (title != NULL) == has_title)
-		return parse_body(s, section, has_title ? title : "", name);
+		return parse_section_body(s, section, has_title ? title : "", name);
 	if (section == CONFIG_SECTION_COUNT)
-		config_suggest(s->in.problems, name->line, name_text(s, name), s->section->kind,
-			       config_token_text(&s->in, name), true);
+		config_suggest(s->in.problems, name->line, text_of_setting_name(s, name),
+			       s->section->kind, config_token_text(&s->in, name), true);
 	else if (s->section->kind != CONFIG_SECTION_ROOT)
-		config_problem_add(s->in.problems, name->line, name_text(s, name), STR(""),
-				   "a section inside of another", NULL);
+		config_problem_add(s->in.problems, name->line, text_of_setting_name(s, name),
+				   STR(""), "a section inside of another", NULL);
 	else
-		report_title(s, name, section);
+		report_parsed_title(s, name, section);
 	return skip_section(s, name);
 }
 
@@ -276,7 +279,7 @@ static bool parse_statements(struct parser *s)
 		config_reader_next(&s->in);
 		if (s->in.token.kind == TOKEN_ASSIGN)
 			is_read = parse_assignment(s, &name);
-		else if (s->in.token.kind == TOKEN_OPEN || is_text(&s->in.token))
+		else if (s->in.token.kind == TOKEN_OPEN || is_text_token(&s->in.token))
 			is_read = parse_section(s, &name);
 		else
 			is_read = refuse_statement(s, &name);

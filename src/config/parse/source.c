@@ -39,8 +39,8 @@ struct include {
 	unsigned line;
 };
 
-static void report(struct source *source, const struct level *level, unsigned line,
-		   struct str found, const char *message, const char *allowed)
+static void report_source_problem(struct source *source, const struct level *level, unsigned line,
+				  struct str found, const char *message, const char *allowed)
 {
 	source->problems->file = level->above != NULL ? level->file : NULL;
 	config_problem_add(source->problems, line, NULL, found, message, allowed);
@@ -50,13 +50,14 @@ static void report(struct source *source, const struct level *level, unsigned li
 static void report_include(struct source *source, const struct include *include,
 			   const char *message, const char *allowed)
 {
-	report(source, include->level, include->line, include->text, message, allowed);
+	report_source_problem(source, include->level, include->line, include->text, message,
+			      allowed);
 }
 
 /* --- reading a file --- */
 
 /* Reads one byte more than allowed, to detect a larger file. */
-static int read_all(int descriptor, struct buffer *text)
+static int read_whole_source(int descriptor, struct buffer *text)
 {
 	while (text->length <= CONFIG_TEXT_MAX) {
 		ssize_t count = os_stream_read(descriptor, buffer_reserve(text, 65536), 65536);
@@ -72,7 +73,7 @@ static int read_all(int descriptor, struct buffer *text)
 
 /* A named pipe is no reason to wait for somebody who opens it: a shell's <(command) has its writer
  * already. */
-static int read_file(struct level *level, struct buffer *text)
+static int read_source_file(struct level *level, struct buffer *text)
 {
 	struct os_file_info info;
 	int descriptor = os_file_open(OS_FILE_HERE, level->file, OS_FILE_READ | OS_FILE_NO_BLOCK);
@@ -84,7 +85,7 @@ static int read_file(struct level *level, struct buffer *text)
 	if (result == 0)
 		result = os_file_info(descriptor, &info);
 	if (result == 0)
-		result = read_all(descriptor, text);
+		result = read_whole_source(descriptor, text);
 	if (result == 0 && S_ISFIFO(info.mode) && text->length == 0)
 		result = -ENODATA;
 	os_file_close(descriptor);
@@ -102,7 +103,7 @@ static const char *reading_error(int error)
 
 /* --- included files --- */
 
-static void mark(struct source *source, const char *file, unsigned line)
+static void mark_file_line(struct source *source, const char *file, unsigned line)
 {
 	const struct buffer *out = source->out;
 
@@ -111,7 +112,7 @@ static void mark(struct source *source, const char *file, unsigned line)
 	buffer_append_format(source->out, "%s%u %s\n", CONFIG_LINES_MARK, line, file);
 }
 
-static void take_text(struct source *source, const struct level *level, struct str text);
+static void take_source_text(struct source *source, const struct level *level, struct str text);
 
 static bool is_being_read(const struct level *level)
 {
@@ -121,12 +122,13 @@ static bool is_being_read(const struct level *level)
 	return false;
 }
 
-static void take_file(struct source *source, const struct include *include, const char *file)
+static void take_included_file(struct source *source, const struct include *include,
+			       const char *file)
 {
 	struct level level = {
 		.file = file, .above = include->level, .depth = include->level->depth + 1};
 	struct buffer text CLEANUP(buffer_clear) = {0};
-	int error = strpbrk(file, "\n\r") != NULL ? -EINVAL : read_file(&level, &text);
+	int error = strpbrk(file, "\n\r") != NULL ? -EINVAL : read_source_file(&level, &text);
 	struct include named = {include->level, str_from(file), include->line};
 
 	source->problems->closed += error == -EACCES;
@@ -139,8 +141,8 @@ static void take_file(struct source *source, const struct include *include, cons
 	else if (source->out->length + text.length > CONFIG_TEXT_MAX)
 		report_include(source, &named, "the files are too large", "at most 4 MiB together");
 	else {
-		mark(source, file, 1);
-		take_text(source, &level, buffer_view(&text));
+		mark_file_line(source, file, 1);
+		take_source_text(source, &level, buffer_view(&text));
 	}
 }
 
@@ -172,7 +174,7 @@ static void take_pattern(struct source *source, const struct include *include, c
 	}
 	for (size_t i = 0; error == 0 && i < found.gl_pathc && source->files <= CONFIG_FILES_MAX;
 	     i++)
-		take_file(source, include, found.gl_pathv[i]);
+		take_included_file(source, include, found.gl_pathv[i]);
 	globfree(&found);
 }
 
@@ -188,7 +190,7 @@ static void take_include(struct source *source, const struct include *include, c
 	else if (strpbrk(path, "*?[") != NULL)
 		take_pattern(source, include, path);
 	else
-		take_file(source, include, path);
+		take_included_file(source, include, path);
 	arena_free(arena);
 }
 
@@ -203,7 +205,7 @@ struct walk {
 	unsigned brace_line; /* of the first open brace */
 };
 
-static void take_until(struct walk *walk, size_t end)
+static void copy_source_until(struct walk *walk, size_t end)
 {
 	buffer_append_str(walk->source->out,
 			  str_slice(walk->in.text.data + walk->taken, end - walk->taken));
@@ -225,16 +227,16 @@ static void on_include(struct walk *walk, const struct config_token *name)
 	}
 	arena = arena_new();
 	if (walk->source->out->length == 0) /* from now on lines need their file */
-		mark(walk->source, walk->level->file, 1);
-	take_until(walk, name->start);
+		mark_file_line(walk->source, walk->level->file, 1);
+	copy_source_until(walk, name->start);
 	take_include(walk->source, &include, config_token_value(&walk->in, token, arena));
-	mark(walk->source, walk->level->file, token->line);
+	mark_file_line(walk->source, walk->level->file, token->line);
 	walk->taken = token->end;
 	arena_free(arena);
 	config_reader_next(&walk->in);
 }
 
-static void on_token(struct walk *walk, enum token_kind before)
+static void on_source_token(struct walk *walk, enum token_kind before)
 {
 	struct config_token token = walk->in.token;
 
@@ -252,15 +254,15 @@ static void on_token(struct walk *walk, enum token_kind before)
 static void check_end(struct walk *walk, const struct config_problems *problems)
 {
 	if (walk->in.token.kind == TOKEN_BAD && problems->first != NULL)
-		report(walk->source, walk->level, problems->first->line,
-		       str_from(problems->first->found), problems->first->message,
-		       problems->first->allowed);
+		report_source_problem(walk->source, walk->level, problems->first->line,
+				      str_from(problems->first->found), problems->first->message,
+				      problems->first->allowed);
 	else if (walk->braces > 0)
-		report(walk->source, walk->level, walk->brace_line, STR(""),
-		       "what begins here has no end in this file", "}");
+		report_source_problem(walk->source, walk->level, walk->brace_line, STR(""),
+				      "what begins here has no end in this file", "}");
 }
 
-static void take_text(struct source *source, const struct level *level, struct str text)
+static void take_source_text(struct source *source, const struct level *level, struct str text)
 {
 	struct config_problems problems = {0};
 	struct walk walk = {source, level, .in = {.text = text, .line = 1, .problems = &problems}};
@@ -270,10 +272,10 @@ static void take_text(struct source *source, const struct level *level, struct s
 	while (walk.in.token.kind != TOKEN_END && walk.in.token.kind != TOKEN_BAD) {
 		enum token_kind kind = walk.in.token.kind;
 
-		on_token(&walk, before);
+		on_source_token(&walk, before);
 		before = kind;
 	}
-	take_until(&walk, text.length);
+	copy_source_until(&walk, text.length);
 	if (level->above != NULL) /* else the parser does, with all that is wrong beside */
 		check_end(&walk, &problems);
 	config_problems_clear(&problems);
@@ -284,7 +286,7 @@ int config_read(const char *file, struct buffer *text_out, struct config_problem
 	struct source source = {.out = text_out, .problems = problems, .files = 1};
 	struct level level = {.file = file};
 	struct buffer text CLEANUP(buffer_clear) = {0};
-	int error = read_file(&level, &text);
+	int error = read_source_file(&level, &text);
 
 	*problems = (struct config_problems){0};
 	if (error < 0) {
@@ -292,6 +294,6 @@ int config_read(const char *file, struct buffer *text_out, struct config_problem
 		config_problem_add(problems, 0, NULL, STR(""), reading_error(error), NULL);
 		return error;
 	}
-	take_text(&source, &level, buffer_view(&text));
+	take_source_text(&source, &level, buffer_view(&text));
 	return problems->count > 0 ? -EINVAL : 0;
 }

@@ -5,13 +5,13 @@
 
 enum { NAME_MAX_LENGTH = 32, FAR = 100 };
 
-static unsigned least(unsigned a, unsigned b)
+static unsigned least_of_two(unsigned a, unsigned b)
 {
 	return a < b ? a : b;
 }
 
 /* The edit distance (Levenshtein). */
-static unsigned distance(struct str a, struct str b)
+static unsigned edit_distance(struct str a, struct str b)
 {
 	unsigned row[NAME_MAX_LENGTH + 1];
 
@@ -27,16 +27,16 @@ static unsigned distance(struct str a, struct str b)
 			unsigned changed = corner + (a.data[i - 1] != b.data[j - 1]);
 
 			corner = row[j];
-			row[j] = least(changed, least(row[j], row[j - 1]) + 1);
+			row[j] = least_of_two(changed, least_of_two(row[j], row[j - 1]) + 1);
 		}
 	}
 	return row[b.length];
 }
 
-static void consider(struct str name, const char *candidate, unsigned *nearest,
-		     const char **best_out)
+static void consider_candidate(struct str name, const char *candidate, unsigned *nearest,
+			       const char **best_out)
 {
-	unsigned d = distance(name, str_from(candidate));
+	unsigned d = edit_distance(name, str_from(candidate));
 
 	if (d < *nearest && d <= 1 + name.length / 5) {
 		*nearest = d;
@@ -52,11 +52,11 @@ static const char *nearest_name(enum config_section section, struct str name)
 	const char *best = NULL;
 
 	while ((row = config_rows_next(&rows)) != NULL)
-		consider(name, row->name, &nearest, &best);
+		consider_candidate(name, row->name, &nearest, &best);
 	if (section == CONFIG_SECTION_ROOT)
 		for (unsigned i = CONFIG_SECTION_LISTEN; i < CONFIG_SECTION_COUNT; i++)
-			consider(name, config_section_info((enum config_section)i)->name, &nearest,
-				 &best);
+			consider_candidate(name, config_section_info((enum config_section)i)->name,
+					   &nearest, &best);
 	return best;
 }
 
@@ -77,7 +77,7 @@ static bool has_title(struct str section)
 }
 
 /* The names in SECTION; the root has too many to list. */
-static const char *list_of(enum config_section section, struct buffer *list)
+static const char *list_of_settings(enum config_section section, struct buffer *list)
 {
 	struct config_rows rows = {.section = section};
 	const struct config_setting *row;
@@ -122,7 +122,7 @@ void config_suggest(struct config_problems *problems, unsigned line, const char 
 		buffer_append_format(&message, "unknown %s", what);
 	if (best == NULL &&
 	    (home == CONFIG_SECTION_COUNT || config_section_find(name) != CONFIG_SECTION_COUNT))
-		allowed = list_of(section, &list);
+		allowed = list_of_settings(section, &list);
 	buffer_append_byte(&message, '\0');
 	config_problem_add(problems, line, setting, STR(""), buffer_data(&message), allowed);
 	buffer_clear(&message);

@@ -15,14 +15,14 @@ struct str config_token_text(const struct config_reader *s, const struct config_
 	return str_slice(s->text.data + token->start, token->end - token->start);
 }
 
-static enum token_kind refuse(struct config_reader *s, unsigned line, struct str found,
-			      const char *message, const char *allowed)
+static enum token_kind reject_token(struct config_reader *s, unsigned line, struct str found,
+				    const char *message, const char *allowed)
 {
 	config_problem_add(s->problems, line, NULL, found, message, allowed);
 	return TOKEN_BAD;
 }
 
-static void skip_line(struct config_reader *s)
+static void skip_comment(struct config_reader *s)
 {
 	while (s->position < s->text.length && s->text.data[s->position] != '\n')
 		s->position++;
@@ -42,14 +42,14 @@ static bool skip_blanks(struct config_reader *s)
 		} else if (c == ' ' || c == '\t' || c == '\r') {
 			s->position++;
 		} else if (c == '#' || (c == '/' && byte_at(s, start + 1) == '/')) {
-			skip_line(s);
+			skip_comment(s);
 		} else if (c == '/' && byte_at(s, start + 1) == '*') {
 			const char *end = memmem(s->text.data + start + 2,
 						 s->text.length - start - 2, "*/", 2);
 
 			if (end == NULL) {
-				refuse(s, line, STR(""), "the comment that begins here has no end",
-				       "*/");
+				reject_token(s, line, STR(""),
+					     "the comment that begins here has no end", "*/");
 				return false;
 			}
 			s->position = (size_t)(end + 2 - s->text.data);
@@ -77,14 +77,16 @@ static enum token_kind take_string(struct config_reader *s, char quote)
 		if (c == '\n')
 			break;
 		if (((unsigned char)c < 0x20 && c != '\t') || c == 0x7f)
-			return refuse(s, s->line, STR(""), "a control character in a string", NULL);
+			return reject_token(s, s->line, STR(""), "a control character in a string",
+					    NULL);
 		if (c == '$' && byte_at(s, s->position + 1) == '{')
-			return refuse(s, s->line, STR("${"), "variables are not put in", NULL);
+			return reject_token(s, s->line, STR("${"), "variables are not put in",
+					    NULL);
 		if (c == '\\') {
 			char next = byte_at(s, s->position + 1);
 
 			if (next != '\\' && next != quote)
-				return refuse(
+				return reject_token(
 					s, s->line,
 					str_slice(s->text.data + s->position, next != '\0' ? 2 : 1),
 					"unknown escape in a string",
@@ -93,8 +95,8 @@ static enum token_kind take_string(struct config_reader *s, char quote)
 		}
 		s->position++;
 	}
-	return refuse(s, s->line, str_slice(s->text.data + start, s->position - start),
-		      "the string has no end on its line", NULL);
+	return reject_token(s, s->line, str_slice(s->text.data + start, s->position - start),
+			    "the string has no end on its line", NULL);
 }
 
 static bool is_word_byte(char c)
@@ -103,25 +105,25 @@ static bool is_word_byte(char c)
 }
 
 /* Rejects '*' and '+' in a word, which are reserved for extensions of the format. */
-static enum token_kind take_word(struct config_reader *s)
+static enum token_kind take_word_token(struct config_reader *s)
 {
 	size_t start = s->position;
 
 	while (s->position < s->text.length && is_word_byte(s->text.data[s->position]))
 		s->position++;
 	if (s->text.data[s->position - 1] == '$' && byte_at(s, s->position) == '{')
-		return refuse(s, s->line, STR("${"), "variables are not put in", NULL);
+		return reject_token(s, s->line, STR("${"), "variables are not put in", NULL);
 	if (byte_at(s, s->position) != '*' && byte_at(s, s->position) != '+')
 		return TOKEN_WORD;
 	if (byte_at(s, s->position + 1) == '=')
 		return TOKEN_WORD;
 	while (s->position < s->text.length && strchr(" \t\r\n", s->text.data[s->position]) == NULL)
 		s->position++;
-	return refuse(s, s->line, str_slice(s->text.data + start, s->position - start),
-		      "a value with this character needs quotes", NULL);
+	return reject_token(s, s->line, str_slice(s->text.data + start, s->position - start),
+			    "a value with this character needs quotes", NULL);
 }
 
-static enum token_kind take_token(struct config_reader *s)
+static enum token_kind take_next_token(struct config_reader *s)
 {
 	char c = byte_at(s, s->position);
 
@@ -130,7 +132,7 @@ static enum token_kind take_token(struct config_reader *s)
 	if (c == '"' || c == '\'')
 		return take_string(s, c);
 	if (is_word_byte(c))
-		return take_word(s);
+		return take_word_token(s);
 	s->position += c == '+' && byte_at(s, s->position + 1) == '=' ? 2 : 1;
 	switch (c) {
 	case '=':
@@ -148,8 +150,8 @@ static enum token_kind take_token(struct config_reader *s)
 	default:
 		break;
 	}
-	return refuse(s, s->line, str_slice(&s->text.data[s->position - 1], 1),
-		      "unexpected character", NULL);
+	return reject_token(s, s->line, str_slice(&s->text.data[s->position - 1], 1),
+			    "unexpected character", NULL);
 }
 
 void config_reader_next(struct config_reader *s)
@@ -162,11 +164,11 @@ void config_reader_next(struct config_reader *s)
 	}
 	s->token.start = s->position;
 	s->token.line = s->line;
-	s->token.kind = take_token(s);
+	s->token.kind = take_next_token(s);
 	s->token.end = s->position;
 	if (s->token.kind != TOKEN_BAD && s->token.end - s->token.start > TOKEN_MAX)
-		s->token.kind = refuse(s, s->line, config_token_text(s, &s->token), "too long",
-				       "at most 4096 bytes");
+		s->token.kind = reject_token(s, s->line, config_token_text(s, &s->token),
+					     "too long", "at most 4096 bytes");
 }
 
 const char *config_token_value(const struct config_reader *s, const struct config_token *token,

@@ -26,7 +26,8 @@ bool config_setting_is_fixed(const struct config_setting *setting)
 	return false;
 }
 
-static bool differ(const struct config_setting *setting, const void *old, const void *new)
+static bool is_value_different(const struct config_setting *setting, const void *old,
+			       const void *new)
 {
 	struct buffer one CLEANUP(buffer_clear) = {0};
 	struct buffer other CLEANUP(buffer_clear) = {0};
@@ -36,15 +37,15 @@ static bool differ(const struct config_setting *setting, const void *old, const 
 	return !str_equal(buffer_view(&one), buffer_view(&other));
 }
 
-static bool has_changed(const struct config_setting *setting, const struct config *old,
-			const struct config *new)
+static bool has_setting_changed(const struct config_setting *setting, const struct config *old,
+				const struct config *new)
 {
 	if (setting->section == CONFIG_SECTION_ROOT)
-		return differ(setting, old, new);
+		return is_value_different(setting, old, new);
 	if (setting->section == CONFIG_SECTION_DIRECTORY)
-		return differ(setting, &old->directory, &new->directory);
+		return is_value_different(setting, &old->directory, &new->directory);
 	for (size_t i = 0; i < CONFIG_PROCESSES; i++)
-		if (differ(setting, &old->processes[i], &new->processes[i]))
+		if (is_value_different(setting, &old->processes[i], &new->processes[i]))
 			return true;
 	return false;
 }
@@ -52,8 +53,9 @@ static bool has_changed(const struct config_setting *setting, const struct confi
 const char *config_fixed_change(const struct config *old, const struct config *new)
 {
 	for (size_t i = 0; i < COUNT_OF(fixed); i++)
-		if (has_changed(config_setting_find(fixed[i].section, str_from(fixed[i].name)), old,
-				new))
+		if (has_setting_changed(
+			    config_setting_find(fixed[i].section, str_from(fixed[i].name)), old,
+			    new))
 			return fixed[i].text;
 	return NULL;
 }

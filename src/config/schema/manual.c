@@ -51,7 +51,7 @@ static void print_setting(const struct config_setting *setting, struct buffer *o
 	buffer_clear(&text);
 }
 
-static void print_section(enum config_section section, struct buffer *out)
+static void print_manual_section(enum config_section section, struct buffer *out)
 {
 	const struct config_section_info *info = config_section_info(section);
 	struct config_rows rows = {.section = section};
@@ -125,5 +125,5 @@ void config_print_manual(struct buffer *out)
 	buffer_append_string(out, ".\\\" SPDX-License-Identifier: ISC\n");
 	buffer_append_string(out, head);
 	for (unsigned i = CONFIG_SECTION_ROOT; i < CONFIG_SECTION_COUNT; i++)
-		print_section((enum config_section)i, out);
+		print_manual_section((enum config_section)i, out);
 }

@@ -8,8 +8,9 @@
 
 enum { TEXT_MAX = 4096 };
 
-static struct config_complaint parse_text(const struct config_setting *setting,
-					  const struct config *config, struct str text, void *place)
+static struct config_complaint parse_directory_text(const struct config_setting *setting,
+						    const struct config *config, struct str text,
+						    void *place)
 {
 	uint64_t max = setting->max > 0 ? setting->max : TEXT_MAX;
 
@@ -21,7 +22,7 @@ const struct config_type config_type_text = {.name = "text",
 					     .allowed = "a text",
 					     .size = sizeof(char *),
 					     .max = TEXT_MAX,
-					     .parse = parse_text,
+					     .parse = parse_directory_text,
 					     .print = config_type_print_text};
 
 static struct config_complaint parse_some_text(const struct config_setting *setting,
@@ -29,7 +30,7 @@ static struct config_complaint parse_some_text(const struct config_setting *sett
 					       void *place)
 {
 	return text.length == 0 ? config_type_complain("an empty text")
-				: parse_text(setting, config, text, place);
+				: parse_directory_text(setting, config, text, place);
 }
 
 const struct config_type config_type_texts = {.name = "list of texts",
@@ -39,8 +40,9 @@ const struct config_type config_type_texts = {.name = "list of texts",
 					      .parse = parse_some_text,
 					      .print = config_type_print_text};
 
-static struct config_complaint parse_name(const struct config_setting *setting,
-					  const struct config *config, struct str text, void *place)
+static struct config_complaint parse_directory_name(const struct config_setting *setting,
+						    const struct config *config, struct str text,
+						    void *place)
 {
 	(void)setting;
 	if (text.length == 0 || text.length > 255)
@@ -52,7 +54,7 @@ const struct config_type config_type_names = {.name = "list of names",
 					      .allowed = "a name of 1 to 255 bytes",
 					      .size = sizeof(char *),
 					      .is_list = true,
-					      .parse = parse_name,
+					      .parse = parse_directory_name,
 					      .print = config_type_print_text};
 
 static struct config_complaint parse_url(const struct config_setting *setting,
@@ -110,9 +112,9 @@ static bool is_host_or_address(struct str host)
 	return !is_bracketed && mail_host_is_name(host);
 }
 
-static struct config_complaint parse_server(const struct config_setting *setting,
-					    const struct config *config, struct str text,
-					    void *place)
+static struct config_complaint parse_directory_server(const struct config_setting *setting,
+						      const struct config *config, struct str text,
+						      void *place)
 {
 	ptrdiff_t colon = str_find_last(text, ':');
 	struct config_complaint complaint = config_type_fine;
@@ -135,5 +137,5 @@ const struct config_type config_type_servers = {
 	.allowed = "HOST:PORT, IPV4:PORT, [IPV6]:PORT with a port from 1 to 65535, unix:/PATH",
 	.size = sizeof(char *),
 	.is_list = true,
-	.parse = parse_server,
+	.parse = parse_directory_server,
 	.print = config_type_print_text};

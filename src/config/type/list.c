@@ -5,9 +5,9 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-static struct config_complaint parse_local_part(const struct config_setting *setting,
-						const struct config *config, struct str text,
-						void *place)
+static struct config_complaint parse_listed_local_part(const struct config_setting *setting,
+						       const struct config *config, struct str text,
+						       void *place)
 {
 	const char *form = config_text_to_local_part(config->arena, text);
 
@@ -23,7 +23,7 @@ const struct config_type config_type_local_parts = {
 	.allowed = "the parts of mail addresses before their @",
 	.size = sizeof(char *),
 	.is_list = true,
-	.parse = parse_local_part,
+	.parse = parse_listed_local_part,
 	.print = config_type_print_text};
 
 static struct config_complaint parse_socket_path(const struct config *config, struct str text,
@@ -130,9 +130,9 @@ void config_network_print(const struct config_network *network, struct buffer *o
 	buffer_append_number(out, network->prefix - (is_ipv4 ? 96 : 0));
 }
 
-static struct config_complaint parse_network(const struct config_setting *setting,
-					     const struct config *config, struct str text,
-					     void *place)
+static struct config_complaint parse_listed_network(const struct config_setting *setting,
+						    const struct config *config, struct str text,
+						    void *place)
 {
 	struct config_network network;
 	struct str rest = text;
@@ -166,7 +166,7 @@ static struct config_complaint parse_network(const struct config_setting *settin
 const char *config_network_parse(const struct config *config, struct str text,
 				 struct config_network *network_out)
 {
-	return parse_network(NULL, config, text, network_out).message;
+	return parse_listed_network(NULL, config, text, network_out).message;
 }
 
 static void print_network(const struct config_setting *setting, const void *place,
@@ -181,5 +181,5 @@ const struct config_type config_type_networks = {.name = "list of networks",
 							 "ADDRESS/PREFIX or ADDRESS, IPv4 or IPv6",
 						 .size = sizeof(struct config_network),
 						 .is_list = true,
-						 .parse = parse_network,
+						 .parse = parse_listed_network,
 						 .print = print_network};

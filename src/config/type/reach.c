@@ -9,8 +9,8 @@
 enum { IPV4_BITS = 32, IPV6_BITS = 128 };
 
 /* "10.0.0.0/8", "[2001:db8::/32]", or either without a prefix. */
-static struct config_complaint parse_network(const struct config *config, struct str text,
-					     struct config_network *network_out)
+static struct config_complaint parse_reach_network(const struct config *config, struct str text,
+						   struct config_network *network_out)
 {
 	const struct config_setting none = {0};
 	bool is_bracketed = config_type_unbracket(&text);
@@ -36,8 +36,8 @@ static bool is_network(struct str text)
 }
 
 /* "lmtp.example.org", or "*.example.org" for all names below. */
-static struct config_complaint parse_name(const struct config *config, struct str text,
-					  struct config_reach *reach)
+static struct config_complaint parse_reach_name(const struct config *config, struct str text,
+						struct config_reach *reach)
 {
 	reach->is_below = str_starts_with(text, STR("*."));
 	reach->name =
@@ -62,8 +62,8 @@ static struct config_complaint parse_reach(const struct config_setting *setting,
 	if (!config_text_to_port(str_skip(text, (size_t)colon + 1), &reach.port))
 		return config_type_complain("not a port");
 	host = str_slice(text.data, (size_t)colon);
-	complaint = is_network(host) ? parse_network(config, host, &reach.network)
-				     : parse_name(config, host, &reach);
+	complaint = is_network(host) ? parse_reach_network(config, host, &reach.network)
+				     : parse_reach_name(config, host, &reach);
 	if (complaint.message == NULL)
 		*(struct config_reach *)place = reach;
 	return complaint;

@@ -14,8 +14,9 @@ static struct config_complaint check_mask(struct str text)
 	return config_type_fine;
 }
 
-static struct config_complaint parse_mask(const struct config_setting *setting,
-					  const struct config *config, struct str text, void *place)
+static struct config_complaint parse_rule_mask(const struct config_setting *setting,
+					       const struct config *config, struct str text,
+					       void *place)
 {
 	struct config_complaint complaint = check_mask(text);
 
@@ -27,7 +28,7 @@ const struct config_type config_type_masks = {.name = "list of masks",
 					      .allowed = "a text of 1 to 255 bytes with * and ?",
 					      .size = sizeof(char *),
 					      .is_list = true,
-					      .parse = parse_mask,
+					      .parse = parse_rule_mask,
 					      .print = config_type_print_text};
 
 static struct config_complaint parse_address_mask(const struct config_setting *setting,
@@ -36,7 +37,7 @@ static struct config_complaint parse_address_mask(const struct config_setting *s
 {
 	if (str_find(text, ' ') >= 0 || (text.length > 0 && text.data[text.length - 1] == '@'))
 		return config_type_complain("not a mask of addresses");
-	return parse_mask(setting, config, text, place);
+	return parse_rule_mask(setting, config, text, place);
 }
 
 const struct config_type config_type_address_masks = {

@@ -4,9 +4,9 @@
 #include "config/type/value.h"
 #include <arpa/inet.h>
 
-static struct config_complaint parse_address(const struct config_setting *setting,
-					     const struct config *config, struct str text,
-					     void *place)
+static struct config_complaint parse_source_address(const struct config_setting *setting,
+						    const struct config *config, struct str text,
+						    void *place)
 {
 	struct in6_addr address;
 	bool is_ipv4;
@@ -25,8 +25,8 @@ static struct config_complaint parse_address(const struct config_setting *settin
 	return config_type_fine;
 }
 
-static void print_address(const struct config_setting *setting, const void *place,
-			  struct buffer *out)
+static void print_source_address(const struct config_setting *setting, const void *place,
+				 struct buffer *out)
 {
 	const struct in6_addr *address = place;
 	bool is_ipv4 = IN6_IS_ADDR_V4MAPPED(address);
@@ -42,8 +42,8 @@ const struct config_type config_type_addresses = {.name = "list of addresses",
 						  .allowed = "IPv4 or IPv6 addresses",
 						  .size = sizeof(struct in6_addr),
 						  .is_list = true,
-						  .parse = parse_address,
-						  .print = print_address};
+						  .parse = parse_source_address,
+						  .print = print_source_address};
 
 static struct config_complaint parse_use(const struct config *config, struct str text,
 					 const char *(*to_key)(struct arena *arena,

@@ -25,8 +25,9 @@ const struct config_type config_type_log_level = {.name = "word",
 						  .parse = parse_log_level,
 						  .print = config_type_print_text};
 
-static struct config_complaint parse_host(const struct config_setting *setting,
-					  const struct config *config, struct str text, void *place)
+static struct config_complaint parse_host_text(const struct config_setting *setting,
+					       const struct config *config, struct str text,
+					       void *place)
 {
 	bool may_be_empty = setting->initial != NULL && *setting->initial == '\0';
 	const char *form =
@@ -42,7 +43,7 @@ const struct config_type config_type_host = {
 	.name = "host name",
 	.allowed = "a host name of letters, digits, hyphens and dots",
 	.size = sizeof(char *),
-	.parse = parse_host,
+	.parse = parse_host_text,
 	.print = config_type_print_text};
 
 static struct config_complaint check_path(const struct config_setting *setting, struct str text)
@@ -160,9 +161,9 @@ const struct config_type config_type_owner = {
 	.parse = parse_owner,
 	.print = config_type_print_text};
 
-static struct config_complaint parse_local_part(const struct config_setting *setting,
-						const struct config *config, struct str text,
-						void *place)
+static struct config_complaint parse_local_part_text(const struct config_setting *setting,
+						     const struct config *config, struct str text,
+						     void *place)
 {
 	(void)setting;
 	if (!config_text_is_local_part(text))
@@ -174,7 +175,7 @@ const struct config_type config_type_local_part = {
 	.name = "local part",
 	.allowed = "the part of a mail address before its @",
 	.size = sizeof(char *),
-	.parse = parse_local_part,
+	.parse = parse_local_part_text,
 	.print = config_type_print_text};
 
 /* Delimiters are characters that addresses may have without quotes, but not '.', since "first.last"
@@ -218,9 +219,9 @@ const struct config_type config_type_quota = {
 	.parse = parse_quota,
 	.print = config_type_print_text};
 
-static struct config_complaint parse_address(const struct config_setting *setting,
-					     const struct config *config, struct str text,
-					     void *place)
+static struct config_complaint parse_mail_address_text(const struct config_setting *setting,
+						       const struct config *config, struct str text,
+						       void *place)
 {
 	ptrdiff_t at = str_find_last(text, '@');
 	struct str local = at < 0 ? text : str_slice(text.data, (size_t)at);
@@ -235,12 +236,12 @@ static struct config_complaint parse_address(const struct config_setting *settin
 const struct config_type config_type_address = {.name = "mail address",
 						.allowed = "LOCAL@DOMAIN, LOCAL, or empty",
 						.size = sizeof(char *),
-						.parse = parse_address,
+						.parse = parse_mail_address_text,
 						.print = config_type_print_text};
 
-static struct config_complaint parse_server(const struct config_setting *setting,
-					    const struct config *config, struct str text,
-					    void *place)
+static struct config_complaint parse_dns_server(const struct config_setting *setting,
+						const struct config *config, struct str text,
+						void *place)
 {
 	ptrdiff_t at = str_find_last(text, '@');
 	struct str host = at < 0 ? text : str_slice(text.data, (size_t)at);
@@ -269,7 +270,7 @@ const struct config_type config_type_server = {
 	.name = "name server",
 	.allowed = "ADDRESS, ADDRESS@PORT with a port from 1 to 65535, or empty",
 	.size = sizeof(char *),
-	.parse = parse_server,
+	.parse = parse_dns_server,
 	.print = config_type_print_text};
 
 static struct config_complaint parse_service(const struct config_setting *setting,

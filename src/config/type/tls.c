@@ -41,9 +41,9 @@ const struct config_type config_type_tls_names = {.name = "list of host names",
 						  .parse = parse_tls_name,
 						  .print = config_type_print_text};
 
-static struct config_complaint parse_domain(const struct config_setting *setting,
-					    const struct config *config, struct str text,
-					    void *place)
+static struct config_complaint parse_tls_domain(const struct config_setting *setting,
+						const struct config *config, struct str text,
+						void *place)
 {
 	(void)setting;
 	return keep_below(config, STR(""), text, place);
@@ -53,7 +53,7 @@ const struct config_type config_type_domains = {.name = "list of domains",
 						.allowed = "a domain",
 						.size = sizeof(char *),
 						.is_list = true,
-						.parse = parse_domain,
+						.parse = parse_tls_domain,
 						.print = config_type_print_text};
 
 static struct config_complaint parse_tls_match(const struct config_setting *setting,

@@ -129,8 +129,9 @@ const struct config_type config_type_boolean = {.name = "yes or no",
 						.parse = parse_boolean,
 						.print = print_boolean};
 
-static struct config_complaint parse_word(const struct config_setting *setting,
-					  const struct config *config, struct str text, void *place)
+static struct config_complaint parse_word_setting(const struct config_setting *setting,
+						  const struct config *config, struct str text,
+						  void *place)
 {
 	(void)config;
 	for (const struct config_word *word = setting->words; word->name != NULL; word++) {
@@ -155,5 +156,5 @@ static void print_word(const struct config_setting *setting, const void *place, 
 const struct config_type config_type_word = {.name = "word",
 					     .size = sizeof(unsigned),
 					     .is_bare = true,
-					     .parse = parse_word,
+					     .parse = parse_word_setting,
 					     .print = print_word};

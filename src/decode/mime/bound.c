@@ -167,7 +167,7 @@ static uint64_t work_of_field(const struct scan *scan)
 	return (scan->restarts + UINT64_C(1)) * scan->field_size + scan->list.steps;
 }
 
-static void begin_field(struct scan *scan)
+static void begin_scanned_field(struct scan *scan)
 {
 	end_range(scan);
 	scan->work += work_of_field(scan);
@@ -204,7 +204,7 @@ static void match_message(struct scan *scan, char byte)
 	}
 }
 
-static void count_words(struct scan *scan, char byte)
+static void count_encoded_words(struct scan *scan, char byte)
 {
 	if (byte == '=' && scan->last == '?')
 		scan->is_word = false;
@@ -218,7 +218,7 @@ static void count_words(struct scan *scan, char byte)
 /* Whether the field has too much of something with this BYTE of its value. */
 static bool is_too_much(struct scan *scan, char byte)
 {
-	count_words(scan, byte);
+	count_encoded_words(scan, byte);
 	if (scan->has_addresses)
 		decode_list_work_take(&scan->list, byte);
 	if (byte == ';' && !scan->has_addresses)
@@ -234,7 +234,7 @@ static bool is_too_much(struct scan *scan, char byte)
 		       (scan->has_addresses ? (unsigned)ADDRESSES_SIZE : (unsigned)FIELD_SIZE);
 }
 
-static void take_field(struct scan *scan, char byte)
+static void take_byte_of_field(struct scan *scan, char byte)
 {
 	scan->size += !scan->is_blank;
 	scan->field_size += !scan->is_blank;
@@ -264,12 +264,12 @@ static void begin_header(struct scan *scan, bool is_of_part)
 	scan->is_of_part = is_of_part;
 	scan->has_type = false;
 	scan->has_message = false;
-	begin_field(scan);
+	begin_scanned_field(scan);
 	scan->again = 0;
 }
 
 /* The body of a part that does not say what it is may be a message (multipart/digest). */
-static void end_header(struct scan *scan)
+static void end_part_header(struct scan *scan)
 {
 	end_range(scan);
 	if (scan->has_message || (scan->is_of_part && !scan->has_type))
@@ -278,24 +278,24 @@ static void end_header(struct scan *scan)
 		scan->is_header = false;
 }
 
-static void end_line(struct scan *scan)
+static void end_scanned_line(struct scan *scan)
 {
 	if (scan->dashes == 2) {
 		end_range(scan);
 		begin_header(scan, true);
 	} else if (scan->is_header && scan->is_empty) {
-		end_header(scan);
+		end_part_header(scan);
 	}
 	scan->length = 0;
 	scan->dashes = 0;
 	scan->is_empty = true;
 }
 
-static void take_byte(struct scan *scan, char byte)
+static void take_scanned_byte(struct scan *scan, char byte)
 {
 	if (scan->length == 0 && scan->is_header && byte != ' ' && byte != '\t' && byte != '\n' &&
 	    byte != '\r')
-		begin_field(scan);
+		begin_scanned_field(scan);
 	if (scan->length == scan->dashes && byte == '-' && scan->dashes < 2 &&
 	    ++scan->dashes == 2 && ++scan->delimiters > DELIMITERS_MAX)
 		scan->end = scan->offset - 1;
@@ -303,11 +303,11 @@ static void take_byte(struct scan *scan, char byte)
 	scan->length++;
 	/* a line that may be a delimiter stays */
 	if (scan->is_header && scan->dashes < 2 && !(scan->length == 1 && byte == '-'))
-		take_field(scan, byte);
+		take_byte_of_field(scan, byte);
 }
 
 /* In a body only the beginnings of lines matter. */
-static size_t skip_line(const struct scan *scan, struct str text)
+static size_t skip_body_line(const struct scan *scan, struct str text)
 {
 	ptrdiff_t end;
 
@@ -317,16 +317,16 @@ static size_t skip_line(const struct scan *scan, struct str text)
 	return end < 0 ? text.length : (size_t)end;
 }
 
-static void take_text(struct scan *scan, struct str text)
+static void take_scanned_text(struct scan *scan, struct str text)
 {
 	while (text.length > 0 && scan->end == UINT64_MAX) {
-		size_t skipped = skip_line(scan, text);
+		size_t skipped = skip_body_line(scan, text);
 
 		if (skipped == 0) {
 			if (text.data[0] == '\n')
-				end_line(scan);
+				end_scanned_line(scan);
 			else
-				take_byte(scan, text.data[0]);
+				take_scanned_byte(scan, text.data[0]);
 			skipped = 1;
 		}
 		scan->offset += skipped;
@@ -348,7 +348,7 @@ static void scan_content(struct scan *scan, struct decode_work *work)
 			scan->end = 0;
 			break;
 		}
-		take_text(scan, part);
+		take_scanned_text(scan, part);
 	}
 	end_range(scan);
 	free(block);

@@ -14,7 +14,7 @@
 #include "decode/mime/internal.h"
 #include <string.h>
 
-static bool is_in(char byte, const char *set)
+static bool is_byte_of_set(char byte, const char *set)
 {
 	return byte != '\0' && strchr(set, byte) != NULL;
 }
@@ -25,7 +25,7 @@ static bool is_unclear(const struct decode_list_work *work, char byte)
 		return byte == '\\';
 	if (byte == '"')
 		return work->last != '\0' && work->last != ',';
-	return is_in(byte, "([\\") || (byte == '@' && work->last == '<');
+	return is_byte_of_set(byte, "([\\") || (byte == '@' && work->last == '<');
 }
 
 void decode_list_work_take(struct decode_list_work *work, char byte)
@@ -33,12 +33,12 @@ void decode_list_work_take(struct decode_list_work *work, char byte)
 	work->steps += 1 + work->restarts;
 	if (byte == ',')
 		work->restarts++;
-	if (is_in(byte, " \t\r\n"))
+	if (is_byte_of_set(byte, " \t\r\n"))
 		return;
 	work->is_unclear |= is_unclear(work, byte);
 	if (byte == '"')
 		work->is_quoted = !work->is_quoted;
-	else if (!work->is_quoted && !work->is_unclear && is_in(byte, "<@:;>"))
+	else if (!work->is_quoted && !work->is_unclear && is_byte_of_set(byte, "<@:;>"))
 		work->restarts = 0;
 	work->last = byte;
 }

@@ -86,7 +86,7 @@ static const char *const charsets[] = {
 static iconv_t converters[COUNT_OF(charsets)];
 
 /* A character makes the converter load all that it needs. */
-static void load(iconv_t converter)
+static void load_converter(iconv_t converter)
 {
 	char text[] = "a";
 	char out[16];
@@ -103,7 +103,7 @@ void decode_mime_begin(void)
 	for (size_t i = 0; i < COUNT_OF(charsets); i++) {
 		converters[i] = iconv_open("UTF-8", charsets[i]);
 		if (converters[i] != (iconv_t)-1)
-			load(converters[i]);
+			load_converter(converters[i]);
 	}
 	g_mime_init();
 }
@@ -117,7 +117,7 @@ static void on_warning(gint64 offset, GMimeParserWarning warning, const gchar *i
 	work->problems |= decode_problem_of(warning);
 }
 
-static GMimeMessage *parse(struct decode_work *work, GMimeParserOptions *options)
+static GMimeMessage *parse_mime_message(struct decode_work *work, GMimeParserOptions *options)
 {
 	static const char *fallbacks[] = {"utf-8", "iso-8859-1", NULL};
 	GMimeStream *source = decode_source_new(work);
@@ -160,7 +160,7 @@ void decode_mime(const struct ipc_content *content, struct arena *arena, struct 
 	*out = (struct decode_message){.subject = STR("")};
 	work.bound = decode_bound_new(&work);
 	work.is_parsing = true;
-	message = parse(&work, options);
+	message = parse_mime_message(&work, options);
 	work.is_parsing = false;
 	if (message == NULL) {
 		work.problems |= DECODE_PROBLEM_MESSAGE;

@@ -5,7 +5,8 @@
 
 enum { GROUPS_MAX = 5 }; /* within each other: RFC 5322 has one */
 
-static void add(struct decode_work *work, enum decode_role role, InternetAddress *internet)
+static void add_participant(struct decode_work *work, enum decode_role role,
+			    InternetAddress *internet)
 {
 	struct decode_message *message = work->message;
 	const char *text = internet_address_mailbox_get_addr(INTERNET_ADDRESS_MAILBOX(internet));
@@ -42,7 +43,7 @@ static void add_list(struct decode_work *work, enum decode_role role, InternetAd
 		InternetAddress *address = internet_address_list_get_address(list, i);
 
 		if (INTERNET_ADDRESS_IS_MAILBOX(address))
-			add(work, role, address);
+			add_participant(work, role, address);
 		else if (INTERNET_ADDRESS_IS_GROUP(address) && depth < GROUPS_MAX)
 			add_list(
 				work, role,

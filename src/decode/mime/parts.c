@@ -10,9 +10,10 @@ struct place {
 	unsigned depth;
 };
 
-static void list(struct decode_work *work, GMimeObject *object, const struct place *place);
+static void list_mime_part(struct decode_work *work, GMimeObject *object,
+			   const struct place *place);
 
-static struct str join(struct decode_work *work, struct str first, const char *second)
+static struct str join_part_number(struct decode_work *work, struct str first, const char *second)
 {
 	struct buffer out CLEANUP(buffer_clear) = {0};
 
@@ -24,7 +25,7 @@ static struct str join(struct decode_work *work, struct str first, const char *s
 /* --- what is in a part --- */
 
 /* The content of a part whose encoding keeps lines may have any line ends. */
-static bool is_text(GMimePart *part)
+static bool is_text_part(GMimePart *part)
 {
 	switch (g_mime_part_get_content_encoding(part)) {
 	case GMIME_CONTENT_ENCODING_BASE64:
@@ -50,7 +51,7 @@ static void digest_part(struct decode_work *work, GMimePart *part, struct decode
 {
 	GMimeDataWrapper *content = g_mime_part_get_content(part);
 	const GMimeStream *from = content != NULL ? g_mime_data_wrapper_get_stream(content) : NULL;
-	GMimeStream *sink = decode_sink_new(work, is_text(part));
+	GMimeStream *sink = decode_sink_new(work, is_text_part(part));
 
 	if (from != NULL)
 		work->blank += decode_bound_count(work->bound, (uint64_t)from->bound_start,
@@ -70,7 +71,7 @@ static void digest_message(struct decode_work *work, GMimeMessage *message, stru
 	out->size = decode_sink_end(sink, out->digest);
 }
 
-static struct str type_of(struct decode_work *work, GMimeObject *object)
+static struct str content_type_of(struct decode_work *work, GMimeObject *object)
 {
 	GMimeContentType *type = g_mime_object_get_content_type(object);
 	char *text = type != NULL ? g_mime_content_type_get_mime_type(type) : NULL;
@@ -91,14 +92,15 @@ static const char *filename_of(GMimeObject *object)
 	return name != NULL ? name : g_mime_object_get_content_type_parameter(object, "name");
 }
 
-static struct decode_part *add(struct decode_work *work, GMimeObject *object, struct str number)
+static struct decode_part *add_mime_part(struct decode_work *work, GMimeObject *object,
+					 struct str number)
 {
 	struct decode_message *message = work->message;
 	struct decode_part *part = &message->parts[message->part_count++];
 
 	*part = (struct decode_part){
 		.number = number,
-		.type = type_of(work, object),
+		.type = content_type_of(work, object),
 		.charset = decode_text_word(
 			work->arena, g_mime_object_get_content_type_parameter(object, "charset")),
 		.disposition = decode_text_word(work->arena, g_mime_object_get_disposition(object)),
@@ -119,9 +121,9 @@ static void list_multipart(struct decode_work *work, GMimeMultipart *multipart,
 		struct place inner = {.depth = place->depth + 1};
 
 		(void)g_snprintf(number, sizeof number, "%d", i + 1);
-		inner.number = join(work, place->within, number);
-		inner.within = join(work, inner.number, ".");
-		list(work, g_mime_multipart_get_part(multipart, i), &inner);
+		inner.number = join_part_number(work, place->within, number);
+		inner.within = join_part_number(work, inner.number, ".");
+		list_mime_part(work, g_mime_multipart_get_part(multipart, i), &inner);
 	}
 }
 
@@ -136,15 +138,15 @@ static void list_body(struct decode_work *work, GMimeMessage *message, struct st
 	if (body == NULL)
 		return;
 	if (GMIME_IS_MULTIPART(body)) {
-		place.number = join(work, within, "TEXT");
+		place.number = join_part_number(work, within, "TEXT");
 	} else {
-		place.number = join(work, within, "1");
-		place.within = join(work, place.number, ".");
+		place.number = join_part_number(work, within, "1");
+		place.within = join_part_number(work, place.number, ".");
 	}
-	list(work, body, &place);
+	list_mime_part(work, body, &place);
 }
 
-static void list(struct decode_work *work, GMimeObject *object, const struct place *place)
+static void list_mime_part(struct decode_work *work, GMimeObject *object, const struct place *place)
 {
 	struct decode_part *part;
 
@@ -156,7 +158,7 @@ static void list(struct decode_work *work, GMimeObject *object, const struct pla
 		work->problems |= DECODE_PROBLEM_PARTS;
 		return;
 	}
-	part = add(work, object, place->number);
+	part = add_mime_part(work, object, place->number);
 	if (GMIME_IS_MULTIPART(object)) {
 		list_multipart(work, GMIME_MULTIPART(object), place);
 	} else if (GMIME_IS_MESSAGE_PART(object)) {

@@ -80,7 +80,7 @@ static ssize_t source_write(GMimeStream *stream, const char *buffer, size_t size
 	return -1;
 }
 
-static int nothing(GMimeStream *stream)
+static int ignore_stream_call(GMimeStream *stream)
 {
 	(void)stream;
 	return 0;
@@ -120,7 +120,7 @@ static gint64 source_seek(GMimeStream *stream, gint64 offset, GMimeSeekWhence wh
 	return position;
 }
 
-static gint64 tell(GMimeStream *stream)
+static gint64 tell_stream_position(GMimeStream *stream)
 {
 	return stream->position;
 }
@@ -151,12 +151,12 @@ static void source_class_init(void *class, void *data)
 	(void)data;
 	stream->read = source_read;
 	stream->write = source_write;
-	stream->flush = nothing;
-	stream->close = nothing;
+	stream->flush = ignore_stream_call;
+	stream->close = ignore_stream_call;
 	stream->eos = source_eos;
 	stream->reset = source_reset;
 	stream->seek = source_seek;
-	stream->tell = tell;
+	stream->tell = tell_stream_position;
 	stream->length = source_length;
 	stream->substream = source_substream;
 }
@@ -173,7 +173,7 @@ static GType source_type(void)
 }
 
 /* An mbox's "From " is no part of the message. */
-static uint64_t find_start(struct decode_work *work)
+static uint64_t find_message_start(struct decode_work *work)
 {
 	char block[BLOCK_SIZE];
 	size_t got = read_at(work, 0, block, sizeof block);
@@ -185,30 +185,30 @@ static uint64_t find_start(struct decode_work *work)
 
 GMimeStream *decode_source_new(struct decode_work *work)
 {
-	return source_part(work, (gint64)find_start(work), -1);
+	return source_part(work, (gint64)find_message_start(work), -1);
 }
 
 /* --- the sink --- */
 
-static void digest(struct sink *sink, const char *data, size_t size)
+static void digest_decoded(struct sink *sink, const char *data, size_t size)
 {
 	if (EVP_DigestUpdate(sink->digest, data, size) != 1)
 		panic("no memory for a digest");
 	sink->size += size;
 }
 
-static void digest_text(struct sink *sink, struct str text)
+static void digest_decoded_text(struct sink *sink, struct str text)
 {
 	while (text.length > 0) {
 		ptrdiff_t found = str_find(text, '\n');
 		size_t length = found < 0 ? text.length : (size_t)found;
 
 		if (length > 0) {
-			digest(sink, text.data, length);
+			digest_decoded(sink, text.data, length);
 			sink->has_cr = text.data[length - 1] == '\r';
 		}
 		if (found >= 0) {
-			digest(sink, sink->has_cr ? "\n" : "\r\n", sink->has_cr ? 1 : 2);
+			digest_decoded(sink, sink->has_cr ? "\n" : "\r\n", sink->has_cr ? 1 : 2);
 			sink->has_cr = false;
 		}
 		text = str_skip(text, found < 0 ? length : length + 1);
@@ -226,9 +226,9 @@ static ssize_t sink_write(GMimeStream *stream, const char *buffer, size_t size)
 	}
 	sink->work->budget -= size;
 	if (sink->is_text)
-		digest_text(sink, str_slice(buffer, size));
+		digest_decoded_text(sink, str_slice(buffer, size));
 	else
-		digest(sink, buffer, size);
+		digest_decoded(sink, buffer, size);
 	stream->position += (gint64)size;
 	return (ssize_t)size;
 }
@@ -254,12 +254,12 @@ static void sink_class_init(void *class, void *data)
 	(void)data;
 	stream->read = sink_read;
 	stream->write = sink_write;
-	stream->flush = nothing;
-	stream->close = nothing;
+	stream->flush = ignore_stream_call;
+	stream->close = ignore_stream_call;
 	stream->eos = sink_eos;
-	stream->reset = nothing;
-	stream->tell = tell;
-	stream->length = tell;
+	stream->reset = ignore_stream_call;
+	stream->tell = tell_stream_position;
+	stream->length = tell_stream_position;
 }
 
 static GType sink_type(void)

@@ -6,7 +6,7 @@
 
 enum { CHARSET_MAX = 64, WORDS_MAX = 200 }; /* more words are not looked at */
 
-static bool is_known(struct str charset)
+static bool is_known_charset(struct str charset)
 {
 	char name[CHARSET_MAX + 1] = "";
 	iconv_t converter;
@@ -32,10 +32,10 @@ static bool is_word_known(struct str text)
 		return true;
 	if (language >= 0)
 		charset.length = (size_t)language;
-	return is_known(charset);
+	return is_known_charset(charset);
 }
 
-static void check(struct decode_work *work, struct str text, unsigned *words)
+static void check_encoded_words(struct decode_work *work, struct str text, unsigned *words)
 {
 	while (text.length > 2 && *words < WORDS_MAX) {
 		ptrdiff_t found = str_find(text, '=');
@@ -74,6 +74,6 @@ void decode_words_check(struct decode_work *work, GMimeMessage *message)
 
 		for (size_t j = 0; j < COUNT_OF(names) && value != NULL; j++)
 			if (str_equal_nocase(name, names[j]))
-				check(work, str_from(value), &words);
+				check_encoded_words(work, str_from(value), &words);
 	}
 }

@@ -34,7 +34,7 @@ void launch_forget(struct launch *launch)
 	launch->client = NULL;
 }
 
-static struct launch *find(const struct launch_client *client, uint32_t tag)
+static struct launch *find_launch(const struct launch_client *client, uint32_t tag)
 {
 	struct launch *launch;
 
@@ -46,7 +46,7 @@ static struct launch *find(const struct launch_client *client, uint32_t tag)
 
 /* --- messages from "launch" --- */
 
-static void on_connected(void *context)
+static void on_launcher_connected(void *context)
 {
 	struct launch_client *client = context;
 	struct buffer body CLEANUP(buffer_clear) = {0};
@@ -57,7 +57,7 @@ static void on_connected(void *context)
 	client->ready(client->context);
 }
 
-static void on_started(struct launch *launch, struct ipc_message *message)
+static void on_program_started(struct launch *launch, struct ipc_message *message)
 {
 	int descriptors[LAUNCH_DESCRIPTORS];
 
@@ -78,7 +78,7 @@ static void on_started(struct launch *launch, struct ipc_message *message)
 	launch->handler->started(launch->context, descriptors);
 }
 
-static void on_refused(struct launch *launch, struct str body)
+static void on_program_refused(struct launch *launch, struct str body)
 {
 	struct unpack unpack = {body, false};
 	struct str status = unpack_str(&unpack);
@@ -93,7 +93,7 @@ static void on_refused(struct launch *launch, struct str body)
 	launch->handler->refused(launch->context, &why);
 }
 
-static void on_ended(struct launch *launch, struct str body)
+static void on_program_ended(struct launch *launch, struct str body)
 {
 	struct unpack unpack = {body, false};
 	int status = (int)unpack_u32(&unpack);
@@ -104,7 +104,7 @@ static void on_ended(struct launch *launch, struct str body)
 }
 
 /* A program is started once: the descriptors of a second STARTED would have no owner. */
-static bool fits(const struct launch *launch, uint16_t type)
+static bool fits_launch_state(const struct launch *launch, uint16_t type)
 {
 	switch (type) {
 	case LAUNCH_STARTED:
@@ -117,30 +117,30 @@ static bool fits(const struct launch *launch, uint16_t type)
 	}
 }
 
-static void on_message(void *context, struct ipc_message *message)
+static void on_launcher_message(void *context, struct ipc_message *message)
 {
 	struct launch_client *client = context;
-	struct launch *launch = find(client, message->tag);
+	struct launch *launch = find_launch(client, message->tag);
 
 	if (launch == NULL) /* launch_forget() was called */
 		return;
-	if (!fits(launch, message->type)) {
+	if (!fits_launch_state(launch, message->type)) {
 		ipc_channel_refuse(ipc_client_channel(client->ipc), message->type);
 		return;
 	}
 	switch (message->type) {
 	case LAUNCH_STARTED:
-		on_started(launch, message);
+		on_program_started(launch, message);
 		break;
 	case LAUNCH_REFUSED:
-		on_refused(launch, message->body);
+		on_program_refused(launch, message->body);
 		break;
 	default:
-		on_ended(launch, message->body);
+		on_program_ended(launch, message->body);
 	}
 }
 
-static void on_lost(void *context)
+static void on_launcher_lost(void *context)
 {
 	struct launch_client *client = context;
 
@@ -157,7 +157,8 @@ static void on_lost(void *context)
 struct launch_client *launch_client_new(struct os_loop *loop, const char *path, struct str token,
 					void (*ready)(void *context), void *context)
 {
-	static const struct ipc_client_handler handler = {on_connected, on_message, on_lost};
+	static const struct ipc_client_handler handler = {on_launcher_connected,
+							  on_launcher_message, on_launcher_lost};
 	struct launch_client *client = memory_alloc_zero(1, sizeof *client);
 
 	client->token = memory_alloc(token.length + 1);
@@ -182,11 +183,11 @@ bool launch_client_is_ready(struct launch_client *client)
 	return ipc_client_channel(client->ipc) != NULL;
 }
 
-static uint32_t new_tag(struct launch_client *client)
+static uint32_t new_launch_tag(struct launch_client *client)
 {
 	do
 		client->next_tag++;
-	while (client->next_tag == 0 || find(client, client->next_tag) != NULL);
+	while (client->next_tag == 0 || find_launch(client, client->next_tag) != NULL);
 	return client->next_tag;
 }
 
@@ -195,7 +196,7 @@ void launch_begin(struct launch_client *client, struct launch *launch,
 {
 	struct buffer body CLEANUP(buffer_clear) = {0};
 
-	launch->tag = new_tag(client);
+	launch->tag = new_launch_tag(client);
 	launch->client = client;
 	launch->is_started = false;
 	DL_APPEND2(client->launches, launch, previous, next);

@@ -9,7 +9,7 @@ struct parts {
 	struct mail_template_values values;
 };
 
-static bool has_control(struct str text)
+static bool has_control_character(struct str text)
 {
 	for (size_t i = 0; i < text.length; i++)
 		if ((unsigned char)text.data[i] < ' ' || text.data[i] == 0x7f)
@@ -18,14 +18,15 @@ static bool has_control(struct str text)
 }
 
 /* False: the environment cannot hold them safely. */
-static bool split(const struct pipe_envelope *envelope, struct parts *parts)
+static bool split_envelope(const struct pipe_envelope *envelope, struct parts *parts)
 {
 	if (mail_template_values(envelope->recipient, &parts->storage, &parts->values) < 0)
 		return false;
 	parts->values.sender = envelope->sender;
-	return !has_control(mail_localpart_whole(&parts->storage.local)) &&
-	       !has_control(parts->values.extension) && !has_control(envelope->sender) &&
-	       !has_control(envelope->recipient);
+	return !has_control_character(mail_localpart_whole(&parts->storage.local)) &&
+	       !has_control_character(parts->values.extension) &&
+	       !has_control_character(envelope->sender) &&
+	       !has_control_character(envelope->recipient);
 }
 
 /* NULL when a value is not safe to use. */
@@ -83,7 +84,7 @@ bool pipe_command_fill(struct arena *arena, const struct config_service *service
 	const char **arguments =
 		arena_alloc(arena, (service->command_count + 1) * sizeof *arguments);
 	struct parts parts;
-	bool is_safe = split(envelope, &parts);
+	bool is_safe = split_envelope(envelope, &parts);
 
 	for (size_t i = 0; i < service->command_count && is_safe; i++) {
 		arguments[i] = fill_argument(arena, service->command[i], &parts);

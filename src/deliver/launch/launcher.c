@@ -73,7 +73,7 @@ static void run_free(struct run *run)
 	free(run);
 }
 
-static void tell_end(const struct run *run, int status)
+static void send_end_of_run(const struct run *run, int status)
 {
 	struct buffer body CLEANUP(buffer_clear) = {0};
 
@@ -84,7 +84,7 @@ static void tell_end(const struct run *run, int status)
 	ipc_channel_send(run->client->channel, LAUNCH_ENDED, run->tag, buffer_view(&body), NULL, 0);
 }
 
-static void on_ended(void *context, unsigned events)
+static void on_end_of_run(void *context, unsigned events)
 {
 	struct run *run = context;
 	int status;
@@ -92,11 +92,11 @@ static void on_ended(void *context, unsigned events)
 	(void)events;
 	if (!os_program_has_ended(&run->program, false, &status))
 		return;
-	tell_end(run, status);
+	send_end_of_run(run, status);
 	run_free(run);
 }
 
-static void on_late(void *context)
+static void on_late_run(void *context)
 {
 	struct run *run = context;
 
@@ -136,8 +136,9 @@ static void add_run(struct client *client, uint32_t tag, const struct config_ser
 	run->tag = tag;
 	run->service = memory_copy_string(service->name);
 	run->program = *program;
-	run->ended = os_watch_new(launcher->loop, program->ended, OS_WATCH_READ, on_ended, run);
-	run->timer = os_timer_new(launcher->loop, on_late, run);
+	run->ended =
+		os_watch_new(launcher->loop, program->ended, OS_WATCH_READ, on_end_of_run, run);
+	run->timer = os_timer_new(launcher->loop, on_late_run, run);
 	os_timer_start(run->timer, service->timeout * SECOND_US);
 	DL_APPEND2(launcher->runs, run, previous, next);
 	launcher->run_count++;
@@ -149,7 +150,8 @@ static void add_run(struct client *client, uint32_t tag, const struct config_ser
 
 /* --- requests --- */
 
-static bool has_place(const struct deliver_launcher *launcher, const struct config_service *service)
+static bool has_place_for_program(const struct deliver_launcher *launcher,
+				  const struct config_service *service)
 {
 	const struct config_transport *transport =
 		config_transport_find(launcher->config, str_from(service->name));
@@ -158,8 +160,8 @@ static bool has_place(const struct deliver_launcher *launcher, const struct conf
 	       (transport != NULL ? transport->concurrency : 1);
 }
 
-static bool may_run(const struct deliver_launcher *launcher, const struct order *order,
-		    struct mail_verdict *why)
+static bool may_run_order(const struct deliver_launcher *launcher, const struct order *order,
+			  struct mail_verdict *why)
 {
 	if (order->service == NULL)
 		mail_verdict_set(why, "4.3.5", "There is no such pipe service");
@@ -168,7 +170,7 @@ static bool may_run(const struct deliver_launcher *launcher, const struct order 
 		mail_verdict_set(why, "5.1.3", "The address is too long to be given to a program");
 	else if (launcher->is_draining)
 		mail_verdict_set(why, "4.3.0", "No program is started any more");
-	else if (!has_place(launcher, order->service))
+	else if (!has_place_for_program(launcher, order->service))
 		mail_verdict_set(why, "4.3.0", "Too many programs of %s run already",
 				 order->service->name);
 	else
@@ -176,8 +178,8 @@ static bool may_run(const struct deliver_launcher *launcher, const struct order 
 	return false;
 }
 
-static bool start(struct client *client, uint32_t tag, const struct order *order,
-		  struct arena *arena, struct mail_verdict *why)
+static bool start_ordered_program(struct client *client, uint32_t tag, const struct order *order,
+				  struct arena *arena, struct mail_verdict *why)
 {
 	struct deliver_launcher *launcher = client->launcher;
 	struct os_process_account owner;
@@ -186,7 +188,7 @@ static bool start(struct client *client, uint32_t tag, const struct order *order
 	struct os_program program;
 	int error;
 
-	if (!may_run(launcher, order, why) ||
+	if (!may_run_order(launcher, order, why) ||
 	    !owner_find(launcher->config, order->service, order->recipient, &owner, why) ||
 	    !pipe_command_fill(arena, order->service, &envelope, &command, why))
 		return false;
@@ -200,7 +202,7 @@ static bool start(struct client *client, uint32_t tag, const struct order *order
 	return true;
 }
 
-static void refuse(struct client *client, uint32_t tag, const struct mail_verdict *why)
+static void send_launch_refusal(struct client *client, uint32_t tag, const struct mail_verdict *why)
 {
 	struct buffer body CLEANUP(buffer_clear) = {0};
 
@@ -236,15 +238,15 @@ static bool on_run(struct client *client, const struct ipc_message *message)
 	    ipc_channel_backlog(client->channel) > BACKLOG_MAX)
 		return false;
 	arena = arena_new();
-	if (!start(client, message->tag, &order, arena, &why))
-		refuse(client, message->tag, &why);
+	if (!start_ordered_program(client, message->tag, &order, arena, &why))
+		send_launch_refusal(client, message->tag, &why);
 	arena_free(arena);
 	return true;
 }
 
 /* --- clients --- */
 
-static bool on_hello(struct client *client, struct str body)
+static bool on_launch_hello(struct client *client, struct str body)
 {
 	const struct deliver_launcher_peer *peer = &client->launcher->peer;
 	struct unpack unpack = {body, false};
@@ -257,7 +259,7 @@ static bool on_hello(struct client *client, struct str body)
 	return true;
 }
 
-static bool on_known(struct client *client, const struct ipc_message *message)
+static bool on_known_client_message(struct client *client, const struct ipc_message *message)
 {
 	struct run *run = find_run(client, message->tag);
 
@@ -277,22 +279,23 @@ static bool on_known(struct client *client, const struct ipc_message *message)
 	}
 }
 
-static void on_message(void *context, struct ipc_channel *channel, struct ipc_message *message)
+static void on_launch_client_message(void *context, struct ipc_channel *channel,
+				     struct ipc_message *message)
 {
 	struct client *client = context;
 	bool fits = message->descriptor_count == 0;
 
 	if (fits && message->type == LAUNCH_HELLO)
-		fits = on_hello(client, message->body);
+		fits = on_launch_hello(client, message->body);
 	else
-		fits = fits && client->is_known && on_known(client, message);
+		fits = fits && client->is_known && on_known_client_message(client, message);
 	if (!fits)
 		ipc_channel_refuse(channel, message->type);
 }
 
 /* Its programs depend on it for input, and report to it. They are killed first: their input is
  * closed when they have ended. */
-static void client_close(struct client *client)
+static void close_launch_client(struct client *client)
 {
 	struct deliver_launcher *launcher = client->launcher;
 	struct run *run;
@@ -309,14 +312,14 @@ static void client_close(struct client *client)
 	free(client);
 }
 
-static void on_lost(void *context, struct ipc_channel *channel)
+static void on_launch_client_lost(void *context, struct ipc_channel *channel)
 {
 	(void)channel;
-	client_close(context);
+	close_launch_client(context);
 }
 
 /* Clients that have not sent HELLO are closed to make room for one that may be the active one. */
-static bool has_room(struct deliver_launcher *launcher)
+static bool has_room_for_launch_client(struct deliver_launcher *launcher)
 {
 	struct client *client;
 
@@ -325,20 +328,21 @@ static bool has_room(struct deliver_launcher *launcher)
 	DL_FOREACH2 (launcher->clients, client, next) {
 		if (client->is_known)
 			continue;
-		client_close(client);
+		close_launch_client(client);
 		return true;
 	}
 	return false;
 }
 
-static void on_connection(void *context, int socket)
+static void on_launch_client_connection(void *context, int socket)
 {
-	static const struct ipc_channel_handler handler = {on_message, on_lost};
+	static const struct ipc_channel_handler handler = {on_launch_client_message,
+							   on_launch_client_lost};
 	struct deliver_launcher *launcher = context;
 	uid_t user = os_socket_peer_user(socket);
 	struct client *client;
 
-	if (user != launcher->peer.user || !has_room(launcher)) {
+	if (user != launcher->peer.user || !has_room_for_launch_client(launcher)) {
 		log_event_rated(EVENT_IPC_REFUSED, log_number(uid, (int64_t)user));
 		os_socket_close(socket);
 		return;
@@ -359,7 +363,8 @@ struct deliver_launcher *deliver_launcher_new(struct os_loop *loop, int listenin
 
 	launcher->loop = loop;
 	deliver_launcher_configure(launcher, config, peer);
-	launcher->listener = ipc_listener_new(loop, listening, on_connection, launcher);
+	launcher->listener =
+		ipc_listener_new(loop, listening, on_launch_client_connection, launcher);
 	return launcher;
 }
 
@@ -386,7 +391,7 @@ void deliver_launcher_free(struct deliver_launcher *launcher)
 		return;
 	ipc_listener_free(launcher->listener);
 	while (launcher->clients != NULL)
-		client_close(launcher->clients);
+		close_launch_client(launcher->clients);
 	while (launcher->runs != NULL) {
 		int status;
 

@@ -9,7 +9,7 @@ enum { ENTRIES_MAX = 100 };
 static const struct str NAME = {"delivered-to:", 13};
 
 /* The next line of the header without its CRLF; false at the end of the header. */
-static bool next_line(struct str *rest, struct str *line)
+static bool next_line_of_header(struct str *rest, struct str *line)
 {
 	if (!str_split(rest, '\n', line))
 		return false;
@@ -35,7 +35,7 @@ static size_t read_way(struct str header, struct str list, struct str entries[EN
 	size_t count = 0;
 	struct str line;
 
-	while (next_line(&header, &line)) {
+	while (next_line_of_header(&header, &line)) {
 		struct str value;
 
 		if (line.length < NAME.length ||

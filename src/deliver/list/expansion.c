@@ -15,31 +15,31 @@
 
 static const int64_t AGAIN_US = SECOND_US;
 
-static void go_on(struct list_expansion *expansion);
+static void continue_expansion(struct list_expansion *expansion);
 
-static void end(struct list_expansion *expansion, const struct mail_verdict *verdict,
-		const char *trigger)
+static void end_expansion(struct list_expansion *expansion, const struct mail_verdict *verdict,
+			  const char *trigger)
 {
 	expansion->done(expansion->context, verdict, trigger);
 }
 
-static void finish(struct list_expansion *expansion, const char *status, const char *text)
+static void finish_expansion(struct list_expansion *expansion, const char *status, const char *text)
 {
 	struct mail_verdict verdict;
 
 	mail_verdict_set(&verdict, status, "%s", text);
-	end(expansion, &verdict, NULL);
+	end_expansion(expansion, &verdict, NULL);
 }
 
 /* Tries again later: all of it, or, if some members have it already, from this point. */
-static void defer(struct list_expansion *expansion, const struct mail_verdict *verdict,
-		  const char *trigger)
+static void defer_expansion(struct list_expansion *expansion, const struct mail_verdict *verdict,
+			    const char *trigger)
 {
 	if (!expansion->is_begun) {
-		end(expansion, verdict, trigger);
+		end_expansion(expansion, verdict, trigger);
 		return;
 	}
-	expansion->timed = go_on;
+	expansion->timed = continue_expansion;
 	os_timer_start(expansion->timer, AGAIN_US);
 }
 
@@ -55,11 +55,11 @@ static void defer_for_queue(struct list_expansion *expansion, int error)
 		mail_verdict_set(&verdict, "4.3.1", "Insufficient system storage");
 	else
 		mail_verdict_set(&verdict, "4.3.0", "The queue cannot take the list's mail now");
-	defer(expansion, &verdict, NULL);
+	defer_expansion(expansion, &verdict, NULL);
 }
 
-static struct list_message *find(const struct list_expansion *expansion,
-				 enum list_message_state state)
+static struct list_message *find_message_in_state(const struct list_expansion *expansion,
+						  enum list_message_state state)
 {
 	struct list_message *message;
 
@@ -70,17 +70,17 @@ static struct list_message *find(const struct list_expansion *expansion,
 }
 
 /* All messages of a group are committed, or failed. */
-static void settle(struct list_expansion *expansion)
+static void settle_message_group(struct list_expansion *expansion)
 {
-	const struct list_message *failed = find(expansion, LIST_MESSAGE_NEW);
+	const struct list_message *failed = find_message_in_state(expansion, LIST_MESSAGE_NEW);
 
-	while (find(expansion, LIST_MESSAGE_DONE) != NULL) {
-		list_message_free(find(expansion, LIST_MESSAGE_DONE));
+	while (find_message_in_state(expansion, LIST_MESSAGE_DONE) != NULL) {
+		list_message_free(find_message_in_state(expansion, LIST_MESSAGE_DONE));
 		expansion->queued++;
 		expansion->is_begun = true;
 	}
 	if (failed == NULL) {
-		go_on(expansion);
+		continue_expansion(expansion);
 		return;
 	}
 	if (failed->error == -ENOTCONN) /* it may be in the queue */
@@ -96,18 +96,18 @@ static void commit_all(struct list_expansion *expansion)
 	DL_FOREACH2 (expansion->messages, message, next)
 		list_message_commit(message);
 	if (--expansion->committing == 0)
-		settle(expansion);
+		settle_message_group(expansion);
 }
 
-static void on_moved(struct list_expansion *expansion, struct list_message *message)
+static void on_list_message_moved(struct list_expansion *expansion, struct list_message *message)
 {
 	if (expansion->committing > 0) {
 		if (--expansion->committing == 0)
-			settle(expansion);
+			settle_message_group(expansion);
 	} else if (message->state == LIST_MESSAGE_NEW) {
 		defer_for_queue(expansion, message->error);
 	} else {
-		go_on(expansion);
+		continue_expansion(expansion);
 	}
 }
 
@@ -129,7 +129,7 @@ static bool take_member(struct list_expansion *expansion, struct arena *arena, s
 }
 
 /* Lists have nodes of their own, and a member of several of them gets the mail from the first. */
-static bool is_wanted(struct list_expansion *expansion, struct str member)
+static bool is_wanted_member(struct list_expansion *expansion, struct str member)
 {
 	const struct list_graph *graph = &expansion->graph;
 
@@ -144,7 +144,7 @@ static void take_page(struct list_expansion *expansion, const struct directory_m
 	size_t count = 0;
 
 	for (size_t i = 0; i < page->count; i++)
-		if (is_wanted(expansion, page->members[i]))
+		if (is_wanted_member(expansion, page->members[i]))
 			count += take_member(expansion, arena, page->members[i], &members[count]);
 	if (count > 0)
 		list_message_new(expansion, members, count);
@@ -160,59 +160,60 @@ static void take_page(struct list_expansion *expansion, const struct directory_m
 	arena_free(arena);
 }
 
-static void on_page(void *context, const struct directory_members *page)
+static void on_expansion_members(void *context, const struct directory_members *page)
 {
 	struct list_expansion *expansion = context;
 
 	if (!page->is_known) {
-		defer(expansion, &page->verdict, "directory");
+		defer_expansion(expansion, &page->verdict, "directory");
 		return;
 	}
 	take_page(expansion, page);
-	go_on(expansion);
+	continue_expansion(expansion);
 }
 
-static void succeed(struct list_expansion *expansion)
+static void succeed_expansion(struct list_expansion *expansion)
 {
 	char text[96];
 
 	if (expansion->members == 0) {
-		finish(expansion, "2.0.0", "the list has no members");
+		finish_expansion(expansion, "2.0.0", "the list has no members");
 		return;
 	}
 	snprintf(text, sizeof text, "sent on to %zu members in %zu messages", expansion->members,
 		 expansion->queued);
-	finish(expansion, "2.0.0", text);
+	finish_expansion(expansion, "2.0.0", text);
 }
 
-static void go_on(struct list_expansion *expansion)
+static void continue_expansion(struct list_expansion *expansion)
 {
-	struct list_message *message = find(expansion, LIST_MESSAGE_NEW);
+	struct list_message *message = find_message_in_state(expansion, LIST_MESSAGE_NEW);
 
 	if (message != NULL)
 		list_message_open(message);
 	else if (expansion->node != NULL && expansion->message_count < DELIVER_LIST_GROUP)
 		directory_list_members(expansion->directory, expansion->node->address,
-				       buffer_view(&expansion->after), on_page, expansion,
-				       &expansion->page);
+				       buffer_view(&expansion->after), on_expansion_members,
+				       expansion, &expansion->page);
 	else if (expansion->messages != NULL)
 		commit_all(expansion);
 	else
-		succeed(expansion);
+		succeed_expansion(expansion);
 }
 
 /* --- the list --- */
 
-static void on_post_judged(void *context, const struct mail_verdict *verdict, bool is_away)
+static void on_expansion_post_judged(void *context, const struct mail_verdict *verdict,
+				     bool is_away)
 {
 	struct list_expansion *expansion = context;
 
 	if (verdict->class != MAIL_OK) {
-		defer(expansion, verdict, is_away ? "directory" : NULL);
+		defer_expansion(expansion, verdict, is_away ? "directory" : NULL);
 		return;
 	}
 	expansion->node = expansion->graph.nodes;
-	go_on(expansion);
+	continue_expansion(expansion);
 }
 
 static void on_graph(void *context, const struct mail_verdict *verdict, const char *trigger)
@@ -220,14 +221,14 @@ static void on_graph(void *context, const struct mail_verdict *verdict, const ch
 	struct list_expansion *expansion = context;
 
 	if (verdict != NULL) {
-		defer(expansion, verdict, trigger);
+		defer_expansion(expansion, verdict, trigger);
 		return;
 	}
 	directory_post_ask(expansion->directory, &expansion->graph.list, expansion->job->sender,
-			   on_post_judged, expansion, &expansion->post);
+			   on_expansion_post_judged, expansion, &expansion->post);
 }
 
-static void on_time(void *context)
+static void on_expansion_timer(void *context)
 {
 	struct list_expansion *expansion = context;
 
@@ -241,13 +242,13 @@ void list_expansion_start(struct list_expansion *expansion)
 	struct mail_verdict verdict;
 	int looped;
 
-	expansion->moved = on_moved;
+	expansion->moved = on_list_message_moved;
 	if (!directory_is_served(expansion->directory)) {
-		finish(expansion, "4.3.5", "no directory is configured");
+		finish_expansion(expansion, "4.3.5", "no directory is configured");
 		return;
 	}
 	if (mail_sender_is_null(job->sender)) {
-		finish(expansion, "5.7.2", "the list takes no bounces");
+		finish_expansion(expansion, "5.7.2", "the list takes no bounces");
 		return;
 	}
 	looped = list_copy_find_loop(&job->content, expansion->key, expansion->list, expansion->via,
@@ -255,13 +256,13 @@ void list_expansion_start(struct list_expansion *expansion)
 	if (looped < 0) {
 		mail_verdict_set(&verdict, "4.3.0", "the message cannot be read: error %d",
 				 -looped);
-		end(expansion, &verdict, NULL);
+		end_expansion(expansion, &verdict, NULL);
 	} else if (looped > 0) {
 		mail_verdict_set(&verdict, "5.4.6", "mail loop: " STR_FORMAT,
 				 STR_ARGUMENTS(buffer_view(&chain)));
-		end(expansion, &verdict, NULL);
+		end_expansion(expansion, &verdict, NULL);
 	} else {
-		expansion->timer = os_timer_new(expansion->loop, on_time, expansion);
+		expansion->timer = os_timer_new(expansion->loop, on_expansion_timer, expansion);
 		expansion->graph = (struct list_graph){.directory = expansion->directory,
 						       .job = job,
 						       .key = expansion->key,

@@ -16,7 +16,7 @@ struct list_graph_name {
 	UT_hash_handle hh;
 };
 
-static bool has(const struct list_graph_name *set, struct str name)
+static bool has_name_in_set(const struct list_graph_name *set, struct str name)
 {
 	struct list_graph_name *found;
 
@@ -24,11 +24,11 @@ static bool has(const struct list_graph_name *set, struct str name)
 	return found != NULL;
 }
 
-static void add(struct list_graph *graph, struct list_graph_name **set, struct str name)
+static void add_name_to_set(struct list_graph *graph, struct list_graph_name **set, struct str name)
 {
 	struct list_graph_name *added;
 
-	if (has(*set, name))
+	if (has_name_in_set(*set, name))
 		return;
 	added = arena_alloc(graph->arena, sizeof *added);
 	name = arena_copy_str(graph->arena, name);
@@ -37,15 +37,15 @@ static void add(struct list_graph *graph, struct list_graph_name **set, struct s
 
 bool list_graph_is_list(const struct list_graph *graph, struct str member)
 {
-	return has(graph->nested, member);
+	return has_name_in_set(graph->nested, member);
 }
 
-static void fail(struct list_graph *graph, const char *status, const char *text)
+static void fail_list_graph(struct list_graph *graph, const char *status, const char *text)
 {
 	mail_verdict_set(&graph->verdict, status, "%s", text);
 }
 
-static bool has_failed(const struct list_graph *graph)
+static bool has_graph_failed(const struct list_graph *graph)
 {
 	return graph->verdict.class != MAIL_OK;
 }
@@ -118,7 +118,7 @@ static void meet_again(const struct list_graph *graph, const struct list_node *l
 	}
 }
 
-static void meet(struct list_graph *graph, const struct directory_target *list)
+static void enter_list_into_graph(struct list_graph *graph, const struct directory_target *list)
 {
 	struct buffer way CLEANUP(buffer_clear) = {0};
 	struct list_node *node;
@@ -134,12 +134,12 @@ static void meet(struct list_graph *graph, const struct directory_target *list)
 	if (looped > 0)
 		log_loop(graph, list->address, buffer_view(&way));
 	else if (looped < 0)
-		fail(graph, "4.3.0", "the message cannot be read");
+		fail_list_graph(graph, "4.3.0", "the message cannot be read");
 	else if (list->owner.length == 0)
-		fail(graph, "4.3.5", "a list that the list leads to has no owner");
+		fail_list_graph(graph, "4.3.5", "a list that the list leads to has no owner");
 	else if (graph->node->depth + 1 >= DIRECTORY_DEPTH_MAX ||
 		 HASH_COUNT(graph->nodes) >= DIRECTORY_TARGETS_MAX)
-		fail(graph, "4.4.6", "the list leads to more lists than are allowed");
+		fail_list_graph(graph, "4.4.6", "the list leads to more lists than are allowed");
 	else
 		add_node(graph, list, graph->node);
 }
@@ -169,26 +169,26 @@ static void end_page(struct list_graph *graph)
 	next_page(graph);
 }
 
-static void on_member(void *context, const struct directory_result *result)
+static void on_member_resolved(void *context, const struct directory_result *result)
 {
 	struct list_graph_member *member = context;
 	struct list_graph *graph = member->graph;
 
 	if (result->answer == DIRECTORY_NOT_LOCAL) {
-		add(graph, &graph->foreign, mail_parts_of(member->address).domain);
+		add_name_to_set(graph, &graph->foreign, mail_parts_of(member->address).domain);
 	} else if (result->answer == DIRECTORY_UNKNOWN && result->is_away) {
 		graph->verdict = result->verdict;
 		graph->trigger = "directory";
 	} else if (is_lists(result)) {
-		add(graph, &graph->nested, member->address);
-		for (size_t i = 0; i < result->target_count && !has_failed(graph); i++)
-			meet(graph, &result->targets[i]);
+		add_name_to_set(graph, &graph->nested, member->address);
+		for (size_t i = 0; i < result->target_count && !has_graph_failed(graph); i++)
+			enter_list_into_graph(graph, &result->targets[i]);
 	}
 	if (--graph->pending == 0)
 		end_page(graph);
 }
 
-static void on_page(void *context, const struct directory_members *page)
+static void on_graph_members(void *context, const struct directory_members *page)
 {
 	struct list_graph *graph = context;
 
@@ -207,14 +207,14 @@ static void on_page(void *context, const struct directory_members *page)
 	for (size_t i = 0; i < page->count; i++) {
 		struct str domain = mail_parts_of(page->members[i]).domain;
 
-		if (!has(graph->foreign, domain))
+		if (!has_name_in_set(graph->foreign, domain))
 			graph->members[graph->member_count++] = (struct list_graph_member){
 				.graph = graph,
 				.address = arena_copy_str(graph->page_arena, page->members[i])};
 	}
 	graph->pending = graph->member_count + 1; /* answers may come before all are asked */
 	for (size_t i = 0; i < graph->member_count; i++)
-		directory_lookup(graph->directory, graph->members[i].address, on_member,
+		directory_lookup(graph->directory, graph->members[i].address, on_member_resolved,
 				 &graph->members[i], &graph->members[i].request);
 	if (--graph->pending == 0)
 		end_page(graph);
@@ -222,18 +222,19 @@ static void on_page(void *context, const struct directory_members *page)
 
 static void next_page(struct list_graph *graph)
 {
-	if (has_failed(graph))
+	if (has_graph_failed(graph))
 		graph->done(graph->context, &graph->verdict, graph->trigger);
 	else if (graph->node == NULL)
 		graph->done(graph->context, NULL, NULL);
 	else
 		directory_list_members(graph->directory, graph->node->address,
-				       buffer_view(&graph->after), on_page, graph, &graph->page);
+				       buffer_view(&graph->after), on_graph_members, graph,
+				       &graph->page);
 }
 
 /* --- the list itself --- */
 
-static void on_route(void *context, const struct directory_result *result)
+static void on_list_route(void *context, const struct directory_result *result)
 {
 	struct list_graph *graph = context;
 
@@ -241,9 +242,9 @@ static void on_route(void *context, const struct directory_result *result)
 		graph->verdict = result->verdict;
 		graph->trigger = result->is_away ? "directory" : NULL;
 	} else if (result->target_count != 1 || !is_lists(result)) {
-		fail(graph, "5.1.1", "there is no such list any more");
+		fail_list_graph(graph, "5.1.1", "there is no such list any more");
 	} else if (result->targets[0].owner.length == 0) {
-		fail(graph, "4.3.5", "the list has no owner");
+		fail_list_graph(graph, "4.3.5", "the list has no owner");
 	} else {
 		graph->list = result->targets[0];
 		graph->list.address = arena_copy_str(graph->arena, graph->list.address);
@@ -258,7 +259,7 @@ void list_graph_start(struct list_graph *graph, struct str list)
 {
 	graph->arena = arena_new();
 	graph->page_arena = arena_new();
-	directory_lookup(graph->directory, list, on_route, graph, &graph->route);
+	directory_lookup(graph->directory, list, on_list_route, graph, &graph->route);
 }
 
 void list_graph_clear(struct list_graph *graph)

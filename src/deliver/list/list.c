@@ -36,7 +36,7 @@ static void entry_free(struct entry *entry)
 		deliver_helper_finish(job);
 }
 
-static void end_active(struct entry *entry)
+static void end_active_expansion(struct entry *entry)
 {
 	struct deliver_list *list = entry->list;
 
@@ -47,12 +47,13 @@ static void end_active(struct entry *entry)
 	os_loop_defer(list->loop, &list->start);
 }
 
-static void on_done(void *context, const struct mail_verdict *verdict, const char *trigger)
+static void on_expansion_done(void *context, const struct mail_verdict *verdict,
+			      const char *trigger)
 {
 	struct entry *entry = context;
 
 	deliver_helper_report(entry->job, entry->index, verdict, trigger);
-	end_active(entry);
+	end_active_expansion(entry);
 }
 
 static void start_entry(struct entry *entry)
@@ -70,13 +71,13 @@ static void start_entry(struct entry *entry)
 		.key = list->key,
 		.list = entry->job->recipients[entry->index].address,
 		.via = entry->job->recipients[entry->index].via,
-		.done = on_done,
+		.done = on_expansion_done,
 		.context = entry,
 	};
 	list_expansion_start(&entry->expansion);
 }
 
-static void start(void *context)
+static void start_waiting_expansions(void *context)
 {
 	struct deliver_list *list = context;
 
@@ -93,7 +94,7 @@ struct deliver_list *deliver_list_new(struct os_loop *loop, struct directory *di
 	list->key = key;
 	list->directory = directory;
 	list->queue = queue;
-	list->start = (struct os_task){.call = start, .context = list};
+	list->start = (struct os_task){.call = start_waiting_expansions, .context = list};
 	return list;
 }
 
@@ -126,7 +127,7 @@ void deliver_list_start(struct deliver_list *list, struct deliver_helper_job *jo
 	os_loop_defer(list->loop, &list->start);
 }
 
-static void drop_waiting(struct deliver_list *list)
+static void drop_waiting_expansions(struct deliver_list *list)
 {
 	while (list->waiting != NULL) {
 		struct entry *entry = list->waiting;
@@ -141,15 +142,15 @@ void deliver_list_drain(struct deliver_list *list)
 	struct entry *entry;
 	struct entry *next;
 
-	drop_waiting(list);
+	drop_waiting_expansions(list);
 	DL_FOREACH_SAFE2 (list->active, entry, next, next)
 		if (!entry->expansion.is_begun && entry->expansion.committing == 0)
-			end_active(entry);
+			end_active_expansion(entry);
 }
 
 void deliver_list_give_up(struct deliver_list *list)
 {
-	drop_waiting(list);
+	drop_waiting_expansions(list);
 	while (list->active != NULL)
-		end_active(list->active);
+		end_active_expansion(list->active);
 }

@@ -12,7 +12,7 @@
 /* Bytes copied in one turn of the loop, so that other lists get their turn. */
 enum { SLICE = 16 * LIST_COPY_BLOCK };
 
-static void failed(struct list_message *message, int error)
+static void fail_list_message(struct list_message *message, int error)
 {
 	queue_client_abandon(&message->queue);
 	message->state = LIST_MESSAGE_NEW;
@@ -51,7 +51,7 @@ static int copy_slice(struct list_message *message)
 	return error;
 }
 
-static void copy(struct list_expansion *expansion)
+static void copy_list_messages(struct list_expansion *expansion)
 {
 	struct list_message *message;
 	int error;
@@ -63,16 +63,16 @@ static void copy(struct list_expansion *expansion)
 		panic("a list's message is not there");
 	error = copy_slice(message);
 	if (error < 0) {
-		failed(message, error);
+		fail_list_message(message, error);
 	} else if (message->state == LIST_MESSAGE_WHOLE) {
 		expansion->moved(expansion, message);
 	} else {
-		expansion->timed = copy;
+		expansion->timed = copy_list_messages;
 		os_timer_start(expansion->timer, 0);
 	}
 }
 
-static void log_queued(const struct list_message *message)
+static void log_queued_list_message(const struct list_message *message)
 {
 	char id[MAIL_ID_SIZE];
 
@@ -94,28 +94,28 @@ static void on_open(struct list_message *message)
 	} else {
 		message->state = LIST_MESSAGE_COPYING;
 		message->copied = 0;
-		copy(message->expansion);
+		copy_list_messages(message->expansion);
 	}
 }
 
-static void on_queue_done(void *context, int result)
+static void on_list_message_queue_done(void *context, int result)
 {
 	struct list_message *message = context;
 
 	if (result < 0) {
-		failed(message, result);
+		fail_list_message(message, result);
 	} else if (message->state == LIST_MESSAGE_OPENING) {
 		on_open(message);
 	} else {
 		message->state = LIST_MESSAGE_DONE;
-		log_queued(message);
+		log_queued_list_message(message);
 		message->expansion->moved(message->expansion, message);
 	}
 }
 
 /* The list answers for its own mail, so its owner, who gets the reports, is not told of delays that
  * somebody else has asked about. But what its sender wants returned by then is of no use later. */
-static struct mail_deadline deadline_of(const struct list_expansion *expansion)
+static struct mail_deadline deadline_of_list_message(const struct list_expansion *expansion)
 {
 	const struct mail_deadline *deadline = &expansion->job->deadline;
 
@@ -134,7 +134,7 @@ struct list_message *list_message_new(struct list_expansion *expansion, const st
 
 	message->expansion = expansion;
 	message->node = expansion->node;
-	message->queue.done = on_queue_done;
+	message->queue.done = on_list_message_queue_done;
 	message->queue.context = message;
 	message->envelope = envelope;
 	envelope->stage = MAIL_STAGE_SUBMIT;
@@ -142,7 +142,7 @@ struct list_message *list_message_new(struct list_expansion *expansion, const st
 	envelope->binary = expansion->job->binary;
 	envelope->require_tls = expansion->job->requires_tls;
 	envelope->priority = expansion->job->priority;
-	envelope->deadline = deadline_of(expansion);
+	envelope->deadline = deadline_of_list_message(expansion);
 	envelope->sender = arena_copy_str(envelope->arena, message->node->sender);
 	envelope->received = STR("list");
 	envelope->size = message->node->head.length + expansion->job->content.size;
@@ -160,7 +160,7 @@ void list_message_open(struct list_message *message)
 }
 
 /* 0 or -errno. */
-static int assemble(const struct list_message *message, struct buffer *data)
+static int assemble_list_message(const struct list_message *message, struct buffer *data)
 {
 	const struct ipc_content *content = &message->expansion->job->content;
 	char *space;
@@ -187,9 +187,9 @@ void list_message_commit(struct list_message *message)
 	message->state = LIST_MESSAGE_COMMITTING;
 	message->envelope->id = (struct mail_id){message->queue.number, os_clock_wall_us()};
 	if (!queue_client_is_shared(&message->queue))
-		error = assemble(message, &data);
+		error = assemble_list_message(message, &data);
 	if (error < 0)
-		failed(message, error);
+		fail_list_message(message, error);
 	else
 		queue_client_commit(&message->queue, message->envelope, buffer_view(&data));
 }

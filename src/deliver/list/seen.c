@@ -17,7 +17,8 @@ static bool is_free(const struct list_seen_slot *slot)
 }
 
 /* The slot that has KEY, or the empty one for it. */
-static struct list_seen_slot *find(const struct list_seen *seen, struct list_seen_slot key)
+static struct list_seen_slot *find_seen_slot(const struct list_seen *seen,
+					     struct list_seen_slot key)
 {
 	size_t i = (size_t)key.one & (seen->size - 1);
 
@@ -27,7 +28,7 @@ static struct list_seen_slot *find(const struct list_seen *seen, struct list_see
 	return &seen->slots[i];
 }
 
-static void grow(struct list_seen *seen)
+static void grow_seen_slots(struct list_seen *seen)
 {
 	struct list_seen old = *seen;
 
@@ -35,11 +36,11 @@ static void grow(struct list_seen *seen)
 	seen->slots = memory_alloc_zero(seen->size, sizeof *seen->slots);
 	for (size_t i = 0; i < old.size; i++)
 		if (!is_free(&old.slots[i]))
-			*find(seen, old.slots[i]) = old.slots[i];
+			*find_seen_slot(seen, old.slots[i]) = old.slots[i];
 	free(old.slots);
 }
 
-static struct list_seen_slot key_of(struct str member)
+static struct list_seen_slot key_of_member(struct str member)
 {
 	static const char salts[] = "12"; /* turn the process's key into two */
 	struct hash_key second = {hash_own(&salts[0], 1), hash_own(&salts[1], 1)};
@@ -53,12 +54,12 @@ static struct list_seen_slot key_of(struct str member)
 
 bool list_seen_add(struct list_seen *seen, struct str member)
 {
-	struct list_seen_slot key = key_of(member);
+	struct list_seen_slot key = key_of_member(member);
 	struct list_seen_slot *slot;
 
 	if (2 * seen->count >= seen->size)
-		grow(seen);
-	slot = find(seen, key);
+		grow_seen_slots(seen);
+	slot = find_seen_slot(seen, key);
 	if (!is_free(slot))
 		return false;
 	*slot = key;

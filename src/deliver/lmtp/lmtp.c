@@ -61,20 +61,20 @@ static void target_release(struct target *target)
 	free(target);
 }
 
-static void find(void *context, struct remote_attempt *attempt)
+static void find_target_server(void *context, struct remote_attempt *attempt)
 {
 	const struct target *target = context;
 
 	remote_attempt_try(attempt, &target->server, 1, target->trigger);
 }
 
-static void end(void *context)
+static void end_target_attempt(void *context)
 {
 	target_release(context);
 }
 
-static bool protect(void *context, struct remote_attempt *attempt, const struct dns_server *server,
-		    struct remote_policy *policy_out)
+static bool protect_target_server(void *context, struct remote_attempt *attempt,
+				  const struct dns_server *server, struct remote_policy *policy_out)
 {
 	const struct target *target = context;
 
@@ -84,7 +84,8 @@ static bool protect(void *context, struct remote_attempt *attempt, const struct 
 	return true;
 }
 
-static const struct remote_finder finder = {find, end, protect};
+static const struct remote_finder finder = {find_target_server, end_target_attempt,
+					    protect_target_server};
 
 struct deliver_lmtp *deliver_lmtp_new(struct os_loop *loop, const struct config *config,
 				      const struct config_service *service,

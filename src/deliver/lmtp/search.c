@@ -17,7 +17,7 @@ struct lmtp_search {
 	struct remote_policy policy;
 };
 
-static void on_servers(void *context, const struct dns_servers *servers)
+static void on_lmtp_servers(void *context, const struct dns_servers *servers)
 {
 	struct lmtp_search *search = context;
 
@@ -27,7 +27,7 @@ static void on_servers(void *context, const struct dns_servers *servers)
 		remote_attempt_fail(search->attempt, &servers->verdict);
 }
 
-static void find(void *context, struct remote_attempt *attempt)
+static void find_lmtp_servers(void *context, struct remote_attempt *attempt)
 {
 	struct lmtp_search *search = context;
 	struct mail_verdict verdict;
@@ -39,7 +39,7 @@ static void find(void *context, struct remote_attempt *attempt)
 		remote_attempt_try(attempt, &search->single, 1, search->trigger);
 	} else if (search->resolver != NULL) {
 		search->dns = dns_search_relay(search->resolver, search->host, search->port,
-					       on_servers, search);
+					       on_lmtp_servers, search);
 	} else {
 		mail_verdict_set(&verdict, "4.3.5", "%s: this process cannot look for names yet",
 				 search->host);
@@ -47,15 +47,15 @@ static void find(void *context, struct remote_attempt *attempt)
 	}
 }
 
-static void end(void *context)
+static void end_lmtp_search(void *context)
 {
 	struct lmtp_search *search = context;
 
 	dns_search_free(search->dns);
 }
 
-static bool protect(void *context, struct remote_attempt *attempt, const struct dns_server *server,
-		    struct remote_policy *policy_out)
+static bool protect_lmtp_server(void *context, struct remote_attempt *attempt,
+				const struct dns_server *server, struct remote_policy *policy_out)
 {
 	const struct lmtp_search *search = context;
 
@@ -65,7 +65,8 @@ static bool protect(void *context, struct remote_attempt *attempt, const struct 
 	return true;
 }
 
-const struct remote_finder lmtp_search_finder = {find, end, protect};
+const struct remote_finder lmtp_search_finder = {find_lmtp_servers, end_lmtp_search,
+						 protect_lmtp_server};
 
 /* Checks the configuration again: the name comes from "send", which has it from the directory. */
 struct lmtp_search *lmtp_search_new(struct dns_resolver *resolver,

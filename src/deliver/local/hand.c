@@ -39,7 +39,7 @@ static bool next_owner(struct local_hand *hand)
 }
 
 /* Owner by owner. */
-static void work(void *context)
+static void deliver_owners_in_thread(void *context)
 {
 	struct local_hand *hand = context;
 
@@ -56,7 +56,7 @@ static void work(void *context)
 	pthread_mutex_unlock(&hand->mutex);
 }
 
-static void destroy(struct local_hand *hand)
+static void destroy_delivery_thread(struct local_hand *hand)
 {
 	pthread_mutex_destroy(&hand->mutex);
 	local_writer_free(hand->writer);
@@ -69,18 +69,18 @@ int local_hand_new(struct os_wakeup *wakeup, struct local_hand **hand_out)
 	int error;
 
 	pthread_mutex_init(&hand->mutex, NULL);
-	error = os_worker_new(work, hand, wakeup, &hand->worker);
+	error = os_worker_new(deliver_owners_in_thread, hand, wakeup, &hand->worker);
 	if (error == 0)
 		*hand_out = hand;
 	else
-		destroy(hand);
+		destroy_delivery_thread(hand);
 	return error;
 }
 
 void local_hand_free(struct local_hand *hand)
 {
 	os_worker_free(hand->worker);
-	destroy(hand);
+	destroy_delivery_thread(hand);
 }
 
 void local_hand_give(struct local_hand *hand, struct local_writer *writer,

@@ -74,8 +74,8 @@ static bool find_mailbox(const struct deliver_local *local, struct local_target 
 
 /* Whether one of TARGETS, of the same message, has the mailbox of TARGET: spellings of one address,
  * or an alias beside it, have one copy. */
-static bool join(const struct local_target *targets, size_t count,
-		 const struct local_target *target)
+static bool join_earlier_target(const struct local_target *targets, size_t count,
+				const struct local_target *target)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (!str_equal(targets[i].path, target->path))
@@ -105,14 +105,14 @@ static void add_job(struct deliver_local *local, struct local_batch *batch,
 		*target = (struct local_target){.entry = entry, .index = i};
 		if (!find_mailbox(local, target, &why))
 			local_entry_finish_one(entry, i, &why); /* the last one frees ENTRY */
-		else if (!join(targets, used, target))
+		else if (!join_earlier_target(targets, used, target))
 			used++;
 	}
 	batch->group.count += used;
 }
 
 /* Moves waiting jobs into GROUP, up to its limit. */
-static void gather(struct deliver_local *local, struct local_batch *batch)
+static void gather_local_batch(struct deliver_local *local, struct local_batch *batch)
 {
 	const struct local_entry *end = local->waiting.first;
 	size_t count = 0;
@@ -126,7 +126,7 @@ static void gather(struct deliver_local *local, struct local_batch *batch)
 	local_batch_fill(batch);
 }
 
-static void give(struct deliver_local *local, struct local_place *place)
+static void give_local_batch(struct deliver_local *local, struct local_place *place)
 {
 	if (place->generation != local->generation || place->writer == NULL)
 		place->writer = local_writer_new(local->config, local->service);
@@ -151,7 +151,7 @@ static bool may_go_on(void *context, struct local_target *target)
 
 /* Takes the deliveries taken back, or those whose mailboxes were locked, except for owners who
  * became stuck since they were gathered; or jobs that wait. */
-static void take_next(struct deliver_local *local, struct local_batch *batch)
+static void take_next_local_batch(struct deliver_local *local, struct local_batch *batch)
 {
 	bool is_again = local->rest.targets != NULL;
 
@@ -165,10 +165,10 @@ static void take_next(struct deliver_local *local, struct local_batch *batch)
 		return;
 	local_batch_clear(batch);
 	if (local->waiting.first != NULL)
-		gather(local, batch);
+		gather_local_batch(local, batch);
 }
 
-static void start(void *context)
+static void start_local_deliveries(void *context)
 {
 	struct deliver_local *local = context;
 	struct local_place *place;
@@ -180,9 +180,9 @@ static void start(void *context)
 	place = local_places_idle(&local->places, local->wakeup);
 	if (place == NULL)
 		return;
-	take_next(local, &place->batch);
+	take_next_local_batch(local, &place->batch);
 	if (place->batch.group.count > 0)
-		give(local, place);
+		give_local_batch(local, place);
 }
 
 /* How many may wait for locks: half of the transport's places. */
@@ -203,7 +203,8 @@ static struct local_disk disk_of(const struct deliver_local *local, const struct
 }
 
 /* Deliveries [FIRST, END) of PLACE are done. */
-static void finish(struct deliver_local *local, struct local_place *place, size_t first, size_t end)
+static void finish_local_deliveries(struct deliver_local *local, struct local_place *place,
+				    size_t first, size_t end)
 {
 	local_place_log_found(place, first, end);
 	if (!place->is_lost && !local->is_draining)
@@ -218,7 +219,7 @@ static void set_stuck(struct deliver_local *local, struct local_place *place, si
 		      size_t end)
 {
 	local->rest = local_batch_split(&place->batch, end);
-	finish(local, place, 0, first);
+	finish_local_deliveries(local, place, 0, first);
 	place->first = first;
 	place->disk = disk_of(local, place, first);
 	place->is_stuck = true;
@@ -242,7 +243,7 @@ static void come_back(struct deliver_local *local, struct local_place *place)
 	if (place->is_stuck)
 		local_place_log(place, EVENT_MAILBOX_BACK);
 	local_devices_learn(local->devices, &place->batch.group);
-	finish(local, place, place->first, place->batch.group.count);
+	finish_local_deliveries(local, place, place->first, place->batch.group.count);
 	local_batch_clear(&place->batch);
 	place->is_busy = false;
 	place->is_stuck = false;
@@ -251,8 +252,8 @@ static void come_back(struct deliver_local *local, struct local_place *place)
 
 /* If the disk of the current owner of PLACE, which is busy, does not answer: takes back the
  * rest. */
-static bool take_back(struct deliver_local *local, struct local_place *place, size_t *first_out,
-		      size_t *end_out)
+static bool take_back_stuck_deliveries(struct deliver_local *local, struct local_place *place,
+				       size_t *first_out, size_t *end_out)
 {
 	int64_t patience_us = PATIENCE_US;
 	struct local_disk disk;
@@ -267,7 +268,7 @@ static bool take_back(struct deliver_local *local, struct local_place *place, si
 				    end_out);
 }
 
-static void watch(void *context)
+static void watch_stuck_disks(void *context)
 {
 	struct deliver_local *local = context;
 	size_t first;
@@ -276,25 +277,26 @@ static void watch(void *context)
 	for (size_t i = 0; i < local->places.count; i++) {
 		struct local_place *place = &local->places.all[i];
 
-		if (place->is_busy && !place->is_stuck && take_back(local, place, &first, &end))
+		if (place->is_busy && !place->is_stuck &&
+		    take_back_stuck_deliveries(local, place, &first, &end))
 			set_stuck(local, place, first, end);
 	}
-	start(local);
+	start_local_deliveries(local);
 	if (local_places_is_working(&local->places))
 		os_timer_start(local->watch, WATCH_US);
 }
 
-static void on_wakeup(void *context)
+static void on_local_threads_done(void *context)
 {
 	struct deliver_local *local = context;
 
 	for (size_t i = 0; i < local->places.count; i++)
 		if (local->places.all[i].is_busy && local_hand_is_done(local->places.all[i].hand))
 			come_back(local, &local->places.all[i]);
-	start(local);
+	start_local_deliveries(local);
 }
 
-static void take(void *context, void *owner)
+static void take_local_entry(void *context, void *owner)
 {
 	struct deliver_local *local = context;
 	struct local_entry *entry = owner;
@@ -303,7 +305,7 @@ static void take(void *context, void *owner)
 	os_loop_defer(local->loop, &local->start);
 }
 
-static void give_up(void *context, void *owner)
+static void give_up_local_entry(void *context, void *owner)
 {
 	(void)context;
 	deliver_helper_finish(((struct local_entry *)owner)->job);
@@ -319,13 +321,13 @@ struct deliver_local *deliver_local_new(struct os_loop *loop, const struct confi
 	local->config = config;
 	local->service = service;
 	local->loop = loop;
-	local->wakeup = os_wakeup_new(loop, on_wakeup, local);
-	local->watch = os_timer_new(loop, watch, local);
-	local->start = (struct os_task){.call = start, .context = local};
+	local->wakeup = os_wakeup_new(loop, on_local_threads_done, local);
+	local->watch = os_timer_new(loop, watch_stuck_disks, local);
+	local->start = (struct os_task){.call = start_local_deliveries, .context = local};
 	local->devices = local_devices_new();
-	local->locked = local_locked_new(loop, start, local);
+	local->locked = local_locked_new(loop, start_local_deliveries, local);
 	local->directory = directory;
-	local->quotas = deliver_quotas_new(take, give_up, local);
+	local->quotas = deliver_quotas_new(take_local_entry, give_up_local_entry, local);
 	(void)local_places_idle(&local->places,
 				local->wakeup); /* while threads can still be created */
 	return local;
@@ -340,7 +342,7 @@ void deliver_local_configure(struct deliver_local *local, const struct config *c
 	local->generation++;
 }
 
-static void give_up_waiting(struct deliver_local *local)
+static void give_up_waiting_local_jobs(struct deliver_local *local)
 {
 	struct local_entry *entry;
 
@@ -363,7 +365,7 @@ void deliver_local_free(struct deliver_local *local)
 		if (local->places.all[i].is_busy)
 			come_back(local, &local->places.all[i]);
 	}
-	give_up_waiting(local);
+	give_up_waiting_local_jobs(local);
 	deliver_quotas_free(local->quotas);
 	os_wakeup_free(local->wakeup);
 	local_devices_free(local->devices);
@@ -390,12 +392,12 @@ void deliver_local_start(struct deliver_local *local, struct deliver_helper_job 
 void deliver_local_drain(struct deliver_local *local)
 {
 	local->is_draining = true;
-	give_up_waiting(local);
+	give_up_waiting_local_jobs(local);
 }
 
 void deliver_local_lost(struct deliver_local *local)
 {
 	for (size_t i = 0; i < local->places.count; i++)
 		local->places.all[i].is_lost = true;
-	give_up_waiting(local);
+	give_up_waiting_local_jobs(local);
 }

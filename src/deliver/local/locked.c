@@ -17,7 +17,7 @@ struct local_locked {
 	bool is_due;
 };
 
-static void on_timer(void *context)
+static void on_locked_mailboxes_due(void *context)
 {
 	struct local_locked *locked = context;
 
@@ -30,7 +30,7 @@ struct local_locked *local_locked_new(struct os_loop *loop, void (*again)(void *
 {
 	struct local_locked *locked = memory_alloc_zero(1, sizeof *locked);
 
-	locked->timer = os_timer_new(loop, on_timer, locked);
+	locked->timer = os_timer_new(loop, on_locked_mailboxes_due, locked);
 	locked->again = again;
 	locked->context = context;
 	return locked;

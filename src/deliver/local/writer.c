@@ -13,7 +13,7 @@ struct local_writer { /* one of the two is NULL */
 	char *base; /* the directory of mbox files; NULL: each is in one of its own */
 };
 
-static enum maildir_sync sync_of(enum config_sync sync)
+static enum maildir_sync sync_of_maildir_writer(enum config_sync sync)
 {
 	if (sync == CONFIG_SYNC_FILESYSTEM)
 		return MAILDIR_SYNC_FILESYSTEM;
@@ -21,7 +21,7 @@ static enum maildir_sync sync_of(enum config_sync sync)
 }
 
 /* The directory in which all mailboxes of SERVICE are; NULL: they are in several ones. */
-static char *base_of(const struct config_service *service)
+static char *base_of_service(const struct config_service *service)
 {
 	struct str base = config_mailbox_base(service);
 	ptrdiff_t slash = str_find_last(str_from(service->path), '/');
@@ -42,9 +42,10 @@ struct local_writer *local_writer_new(const struct config *config,
 
 	if (service->kind == CONFIG_SERVICE_MBOX) {
 		writer->mbox = mbox_new(config->hostname);
-		writer->base = base_of(service);
+		writer->base = base_of_service(service);
 	} else {
-		writer->maildir = maildir_new(config->hostname, sync_of(config->queue_sync));
+		writer->maildir =
+			maildir_new(config->hostname, sync_of_maildir_writer(config->queue_sync));
 	}
 	return writer;
 }

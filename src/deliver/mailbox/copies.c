@@ -4,7 +4,7 @@
 #include "mail/mailbox/folder.h"
 #include <string.h>
 
-static unsigned flags_of(const char *const *names, size_t count)
+static unsigned flags_from_names(const char *const *names, size_t count)
 {
 	static const struct {
 		const char *name;
@@ -63,7 +63,7 @@ static size_t copy_for(struct mailbox_copies *copies, const struct filing_copy *
 	return i;
 }
 
-static struct str keep(struct mailbox_copies *copies, struct buffer *text)
+static struct str keep_copy_text(struct mailbox_copies *copies, struct buffer *text)
 {
 	struct str kept = arena_copy_str(copies->arena, buffer_view(text));
 
@@ -78,11 +78,12 @@ static struct str purpose_of(struct mailbox_copies *copies, struct str detail)
 
 	buffer_append_string(&text, detail.length > 0 ? "to+" : "to");
 	buffer_append_str(&text, detail);
-	return keep(copies, &text);
+	return keep_copy_text(copies, &text);
 }
 
 /* FOLDER with DETAIL in place of %x. */
-static struct str expand(struct mailbox_copies *copies, const char *folder, struct str detail)
+static struct str expand_folder(struct mailbox_copies *copies, const char *folder,
+				struct str detail)
 {
 	struct buffer text = {0};
 
@@ -94,7 +95,7 @@ static struct str expand(struct mailbox_copies *copies, const char *folder, stru
 		buffer_append_str(&text, detail);
 		at++; /* x: the configuration was checked */
 	}
-	return keep(copies, &text);
+	return keep_copy_text(copies, &text);
 }
 
 /* Whether the service can have FOLDER, the result of a rule. */
@@ -113,7 +114,7 @@ static struct str folder_of(struct mailbox_copies *copies, const struct config_r
 	bool is_name = mail_folder_is_portable(detail);
 
 	if (rule != NULL && (is_name || strchr(rule->folder, '%') == NULL)) {
-		struct str folder = expand(copies, rule->folder, detail);
+		struct str folder = expand_folder(copies, rule->folder, detail);
 
 		*is_choice_out = strchr(rule->folder, '%') != NULL;
 		if (can_have(service, folder))
@@ -145,8 +146,8 @@ size_t mailbox_copies_add(struct mailbox_copies *copies, struct str address)
 	copy.decision.rule =
 		arena_copy_str(copies->arena, str_from(rule != NULL ? rule->name : ""));
 	copy.decision.flags = rule != NULL && rule->flag_count > 0
-				      ? flags_of(rule->flags, rule->flag_count)
-				      : flags_of(service->flags, service->flag_count);
+				      ? flags_from_names(rule->flags, rule->flag_count)
+				      : flags_from_names(service->flags, service->flag_count);
 	copies->keeps_sent = copies->keeps_sent || rule == NULL || rule->sent;
 	return copy_for(copies, &copy);
 }

@@ -29,7 +29,7 @@ void mailbox_entry_decoded(struct mailbox_entry *entry, const struct decode_mess
 	decode_message_copy(decoded, entry->job->arena, &entry->decoded);
 }
 
-static const char *trigger_of(const struct config_service *service, struct arena *arena)
+static const char *trigger_of_service(const struct config_service *service, struct arena *arena)
 {
 	struct buffer name CLEANUP(buffer_clear) = {0};
 
@@ -37,7 +37,7 @@ static const char *trigger_of(const struct config_service *service, struct arena
 	return arena_copy(arena, buffer_view(&name));
 }
 
-static void add_recipient(struct mailbox_entry *entry, size_t index)
+static void add_recipient_copy(struct mailbox_entry *entry, size_t index)
 {
 	struct deliver_helper_job *job = entry->job;
 	struct mail_verdict why;
@@ -55,12 +55,12 @@ void mailbox_entry_decide(struct mailbox_entry *entry, const struct config *conf
 	struct deliver_helper_job *job = entry->job;
 	size_t count = job->recipient_count;
 
-	entry->trigger = trigger_of(service, job->arena);
+	entry->trigger = trigger_of_service(service, job->arena);
 	mailbox_copies_begin(&entry->copies, &entry->message, count, config, service,
 			     &entry->fields, job->arena);
 	entry->copy_of = arena_alloc(job->arena, count * sizeof *entry->copy_of);
 	for (size_t i = 0; i < count; i++)
-		add_recipient(entry, i);
+		add_recipient_copy(entry, i);
 }
 
 struct str mailbox_entry_sender(const struct mailbox_entry *entry)
@@ -96,7 +96,7 @@ void mailbox_entry_take_quotas(struct mailbox_entry *entry)
 			mailbox_copies_limit(&entry->copies, i, &wanted->quotas[i].quota);
 }
 
-static void report(struct mailbox_entry *entry, size_t index)
+static void report_recipient(struct mailbox_entry *entry, size_t index)
 {
 	const struct mail_verdict *verdict = &entry->message.copies[entry->copy_of[index]].verdict;
 	bool waits = entry->message.is_away && verdict->class == MAIL_WAIT;
@@ -169,7 +169,7 @@ void mailbox_entry_finish(struct mailbox_entry *entry)
 		log_given_up(entry);
 	for (size_t i = 0; !entry->is_lost && i < job->recipient_count; i++)
 		if (entry->copy_of[i] != MAILBOX_NO_COPY)
-			report(entry, i);
+			report_recipient(entry, i);
 	deliver_helper_finish(job);
 }
 
@@ -178,7 +178,7 @@ void mailbox_entry_give_up(struct mailbox_entry *entry, const struct mail_verdic
 	for (size_t i = 0; why != NULL && !entry->is_lost && i < entry->job->recipient_count; i++)
 		if (entry->copy_of != NULL && own_copy(entry, i) != NULL &&
 		    own_copy(entry, i)->is_settled)
-			report(entry, i);
+			report_recipient(entry, i);
 	if (why != NULL && !entry->is_lost)
 		deliver_helper_report_rest(entry->job, why,
 					   entry->message.is_away ? entry->trigger : NULL);

@@ -25,7 +25,7 @@ struct mailbox_hand {
 	struct kept **last;
 };
 
-static void keep(void *context, const struct filing_event *event)
+static void keep_filing_event(void *context, const struct filing_event *event)
 {
 	struct mailbox_hand *hand = context;
 	struct kept *kept = arena_alloc(hand->arena, sizeof *kept);
@@ -41,14 +41,14 @@ static void keep(void *context, const struct filing_event *event)
 	hand->last = &kept->next;
 }
 
-static void work(void *context)
+static void file_group_in_thread(void *context)
 {
 	struct mailbox_hand *hand = context;
 
 	filing_group(hand->filing, hand->messages, hand->count);
 }
 
-static void destroy(struct mailbox_hand *hand)
+static void destroy_filing_thread(struct mailbox_hand *hand)
 {
 	filing_free(hand->filing);
 	record_free(hand->record);
@@ -65,14 +65,14 @@ int mailbox_hand_new(struct os_wakeup *wakeup, struct record *record, struct mai
 
 	hand->record = record;
 	hand->store = store;
-	hand->filing = filing_new(record, store, keep, hand);
+	hand->filing = filing_new(record, store, keep_filing_event, hand);
 	hand->arena = arena_new();
 	hand->last = &hand->first;
-	error = os_worker_new(work, hand, wakeup, &hand->worker);
+	error = os_worker_new(file_group_in_thread, hand, wakeup, &hand->worker);
 	if (error == 0)
 		*hand_out = hand;
 	else
-		destroy(hand);
+		destroy_filing_thread(hand);
 	return error;
 }
 
@@ -81,7 +81,7 @@ void mailbox_hand_free(struct mailbox_hand *hand)
 	if (hand == NULL)
 		return;
 	os_worker_free(hand->worker);
-	destroy(hand);
+	destroy_filing_thread(hand);
 }
 
 void mailbox_hand_give(struct mailbox_hand *hand, struct filing_message **messages, size_t count)

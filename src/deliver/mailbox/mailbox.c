@@ -11,7 +11,7 @@ struct deliver_mailbox {
 	struct mailbox_turns *turns;
 };
 
-static void on_ready(void *context, struct mailbox_entry *entry)
+static void on_mailbox_entry_ready(void *context, struct mailbox_entry *entry)
 {
 	struct deliver_mailbox *mailbox = context;
 
@@ -25,7 +25,7 @@ struct deliver_mailbox *deliver_mailbox_new(const struct deliver_mailbox_peers *
 	struct deliver_mailbox *mailbox = memory_alloc_zero(1, sizeof *mailbox);
 
 	os_process_private_mask();
-	mailbox->prepare = mailbox_prepare_new(peers, on_ready, mailbox);
+	mailbox->prepare = mailbox_prepare_new(peers, on_mailbox_entry_ready, mailbox);
 	mailbox->turns = mailbox_turns_new(peers->loop);
 	deliver_mailbox_configure(mailbox, config, service);
 	return mailbox;

@@ -5,7 +5,7 @@
 #include "mailstore/maildir.h"
 #include "os/file/secret.h"
 
-static enum maildir_sync sync_of(enum config_sync sync)
+static enum maildir_sync sync_of_mailstore(enum config_sync sync)
 {
 	if (sync == CONFIG_SYNC_FILESYSTEM)
 		return MAILDIR_SYNC_FILESYSTEM;
@@ -18,7 +18,7 @@ static struct mailstore *new_maildir(const struct config *config,
 	return mailstore_maildir_new(&(struct mailstore_maildir_settings){
 		.path = service->path,
 		.host = config->hostname,
-		.sync = sync_of(config->queue_sync),
+		.sync = sync_of_mailstore(config->queue_sync),
 	});
 }
 

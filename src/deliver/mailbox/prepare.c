@@ -44,7 +44,7 @@ static void on_quotas_given_up(void *context, void *owner)
 	mailbox_entry_give_up(owner, NULL);
 }
 
-static void drop(struct mailbox_entry *entry, const struct mail_verdict *why)
+static void drop_mailbox_entry(struct mailbox_entry *entry, const struct mail_verdict *why)
 {
 	struct mailbox_prepare *prepare = entry->owner;
 
@@ -61,7 +61,7 @@ static void on_sender(void *context, const struct directory_result *result)
 	const struct directory_target *target = result->targets;
 
 	if (result->answer == DIRECTORY_UNKNOWN) {
-		drop(entry, &result->verdict);
+		drop_mailbox_entry(entry, &result->verdict);
 		return;
 	}
 	if (result->answer == DIRECTORY_FOUND && result->target_count == 1 &&
@@ -71,7 +71,7 @@ static void on_sender(void *context, const struct directory_result *result)
 	find_quotas(entry);
 }
 
-static void find_sender(struct mailbox_entry *entry)
+static void add_sender_copy(struct mailbox_entry *entry)
 {
 	struct mailbox_prepare *prepare = entry->owner;
 	struct str sender = mailbox_entry_sender(entry);
@@ -89,7 +89,7 @@ static void find_sender(struct mailbox_entry *entry)
 
 /* By the configuration that said which fields of the header count: if it has changed since, all
  * begins anew. */
-static void decide(struct mailbox_entry *entry)
+static void decide_mailbox_entry(struct mailbox_entry *entry)
 {
 	struct mailbox_prepare *prepare = entry->owner;
 
@@ -100,9 +100,9 @@ static void decide(struct mailbox_entry *entry)
 	}
 	mailbox_entry_decide(entry, prepare->config, prepare->service);
 	if (entry->message.copy_count == 0)
-		drop(entry, NULL); /* all are reported */
+		drop_mailbox_entry(entry, NULL); /* all are reported */
 	else
-		find_sender(entry);
+		add_sender_copy(entry);
 }
 
 static void on_decoded(void *context, const struct decode_message *message)
@@ -114,7 +114,7 @@ static void on_decoded(void *context, const struct decode_message *message)
 		log_event(EVENT_MESSAGE_UNDECODED, log_str(message_id, entry->identity.id),
 			  log_str(text, message->problem));
 	mailbox_entry_decoded(entry, message);
-	decide(entry);
+	decide_mailbox_entry(entry);
 }
 
 /* ENTRY was identified, or could not be. */
@@ -159,7 +159,7 @@ void mailbox_prepare_drop(struct mailbox_prepare *prepare)
 		if (entry->question != NULL)
 			decode_client_cancel(entry->question);
 		directory_request_cancel(&entry->request);
-		drop(entry, NULL);
+		drop_mailbox_entry(entry, NULL);
 	}
 }
 

@@ -29,7 +29,7 @@ struct mailbox_prune {
 	int error;
 };
 
-static void step(void *context)
+static void prune_old_records(void *context)
 {
 	struct mailbox_prune *prune = context;
 
@@ -37,20 +37,20 @@ static void step(void *context)
 	prune->error = record_prune(prune->record, prune->before_us, STEP, &prune->removed);
 }
 
-static void log_failure(const struct mailbox_prune *prune, const char *text)
+static void log_prune_failure(const struct mailbox_prune *prune, const char *text)
 {
 	log_event(EVENT_RECORD_NOT_PRUNED, log_number(removed, prune->total),
 		  log_string(error, text));
 }
 
-static void on_wakeup(void *context)
+static void on_records_pruned(void *context)
 {
 	struct mailbox_prune *prune = context;
 
 	if (os_worker_is_busy(prune->worker))
 		return;
 	if (prune->error != 0) {
-		log_failure(prune, record_error(prune->record));
+		log_prune_failure(prune, record_error(prune->record));
 		os_timer_start(prune->timer, AGAIN_US);
 		return;
 	}
@@ -64,7 +64,7 @@ static void on_wakeup(void *context)
 	os_timer_start(prune->timer, PERIOD_US);
 }
 
-static void on_timer(void *context)
+static void on_prune_due(void *context)
 {
 	struct mailbox_prune *prune = context;
 	int error = 0;
@@ -72,9 +72,9 @@ static void on_timer(void *context)
 	if (prune->config->record.keep_us == 0)
 		return;
 	if (prune->worker == NULL)
-		error = os_worker_new(step, prune, prune->wakeup, &prune->worker);
+		error = os_worker_new(prune_old_records, prune, prune->wakeup, &prune->worker);
 	if (error != 0) {
-		log_failure(prune, strerror(-error));
+		log_prune_failure(prune, strerror(-error));
 		os_timer_start(prune->timer, AGAIN_US);
 		return;
 	}
@@ -91,8 +91,8 @@ struct mailbox_prune *mailbox_prune_new(struct os_loop *loop, const struct confi
 {
 	struct mailbox_prune *prune = memory_alloc_zero(1, sizeof *prune);
 
-	prune->timer = os_timer_new(loop, on_timer, prune);
-	prune->wakeup = os_wakeup_new(loop, on_wakeup, prune);
+	prune->timer = os_timer_new(loop, on_prune_due, prune);
+	prune->wakeup = os_wakeup_new(loop, on_records_pruned, prune);
 	mailbox_prune_configure(prune, config);
 	return prune;
 }

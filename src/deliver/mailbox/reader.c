@@ -15,7 +15,7 @@ struct mailbox_reader {
 	int error; /* the thread's while it is busy */
 };
 
-static void work(void *context)
+static void identify_first_entry(void *context)
 {
 	struct mailbox_reader *reader = context;
 
@@ -30,7 +30,7 @@ static void read_next(struct mailbox_reader *reader)
 	os_worker_start(reader->worker);
 }
 
-static struct mailbox_entry *take_first(struct mailbox_reader *reader)
+static struct mailbox_entry *take_first_mailbox_entry(struct mailbox_reader *reader)
 {
 	struct mailbox_entry *entry = reader->entries;
 
@@ -38,7 +38,7 @@ static struct mailbox_entry *take_first(struct mailbox_reader *reader)
 	return entry;
 }
 
-static void on_wakeup(void *context)
+static void on_entry_identified(void *context)
 {
 	struct mailbox_reader *reader = context;
 	struct mailbox_entry *entry;
@@ -48,7 +48,7 @@ static void on_wakeup(void *context)
 		return;
 	reader->is_reading = false;
 	error = reader->error;
-	entry = take_first(reader);
+	entry = take_first_mailbox_entry(reader);
 	read_next(reader);
 	reader->done(entry, error);
 }
@@ -59,7 +59,7 @@ struct mailbox_reader *mailbox_reader_new(struct os_loop *loop,
 	struct mailbox_reader *reader = memory_alloc_zero(1, sizeof *reader);
 
 	reader->done = done;
-	reader->wakeup = os_wakeup_new(loop, on_wakeup, reader);
+	reader->wakeup = os_wakeup_new(loop, on_entry_identified, reader);
 	return reader;
 }
 
@@ -78,7 +78,8 @@ int mailbox_reader_give(struct mailbox_reader *reader, struct mailbox_entry *ent
 	int error = 0;
 
 	if (reader->worker == NULL)
-		error = os_worker_new(work, reader, reader->wakeup, &reader->worker);
+		error = os_worker_new(identify_first_entry, reader, reader->wakeup,
+				      &reader->worker);
 	if (error != 0)
 		return error;
 	DL_APPEND2(reader->entries, entry, previous, next);
@@ -92,5 +93,5 @@ void mailbox_reader_drop(struct mailbox_reader *reader)
 		(void)!os_worker_wait(reader->worker, INT64_MAX);
 	reader->is_reading = false;
 	while (reader->entries != NULL)
-		mailbox_entry_give_up(take_first(reader), NULL);
+		mailbox_entry_give_up(take_first_mailbox_entry(reader), NULL);
 }

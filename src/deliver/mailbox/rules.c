@@ -3,12 +3,14 @@
 #include "base/text/mask.h"
 #include <string.h>
 
-static bool is_for(const struct config_rule *rule, const struct config_service *service)
+static bool is_rule_for_service(const struct config_rule *rule,
+				const struct config_service *service)
 {
 	return *rule->service == '\0' || strcmp(rule->service, service->name) == 0;
 }
 
-static struct decode_field *find_field(const struct mailbox_rules_fields *fields, const char *name)
+static struct decode_field *find_field_of_rules(const struct mailbox_rules_fields *fields,
+						const char *name)
 {
 	for (size_t i = 0; i < fields->count; i++)
 		if (str_equal(fields->fields[i].name, str_from(name)))
@@ -16,13 +18,13 @@ static struct decode_field *find_field(const struct mailbox_rules_fields *fields
 	return NULL;
 }
 
-static void add_fields(const struct config_rule *rule, struct arena *arena,
-		       struct mailbox_rules_fields *out)
+static void add_fields_of_rule(const struct config_rule *rule, struct arena *arena,
+			       struct mailbox_rules_fields *out)
 {
 	for (size_t i = 0; i < rule->header_count; i++) {
 		const char *name = rule->headers[i].name;
 
-		if (find_field(out, name) == NULL)
+		if (find_field_of_rules(out, name) == NULL)
 			out->fields[out->count++] = (struct decode_field){
 				.name = arena_copy_str(arena, str_from(name))};
 	}
@@ -34,13 +36,13 @@ void mailbox_rules_fields(const struct config *config, struct arena *arena,
 	*out = (struct mailbox_rules_fields){
 		.fields = arena_alloc(arena, CONFIG_RULE_FIELDS_MAX * sizeof *out->fields)};
 	for (size_t i = 0; i < config->rule_count; i++)
-		add_fields(&config->rules[i], arena, out);
+		add_fields_of_rule(&config->rules[i], arena, out);
 }
 
 /* The value of the field NAME; without data: it is not there. */
-static struct str value_of(const struct mailbox_rules_facts *facts, const char *name)
+static struct str value_of_header_field(const struct mailbox_rules_facts *facts, const char *name)
 {
-	const struct decode_field *field = find_field(&facts->fields, name);
+	const struct decode_field *field = find_field_of_rules(&facts->fields, name);
 
 	if (field == NULL || field->value.data == NULL || strcmp(name, "subject") != 0)
 		return field != NULL ? field->value : (struct str){0};
@@ -50,7 +52,7 @@ static struct str value_of(const struct mailbox_rules_facts *facts, const char *
 static bool has_header(const struct config_rule *rule, const struct mailbox_rules_facts *facts)
 {
 	for (size_t i = 0; i < rule->header_count; i++) {
-		struct str value = value_of(facts, rule->headers[i].name);
+		struct str value = value_of_header_field(facts, rule->headers[i].name);
 
 		if (value.data != NULL && mask_matches(str_from(rule->headers[i].mask), value))
 			return true;
@@ -59,7 +61,7 @@ static bool has_header(const struct config_rule *rule, const struct mailbox_rule
 }
 
 /* MASKS: of whole addresses, or of domains if they have no '@'. */
-static bool has_address(const char *const *masks, size_t count, struct str address)
+static bool has_masked_address(const char *const *masks, size_t count, struct str address)
 {
 	ptrdiff_t at = str_find_last(address, '@');
 	struct str domain = at < 0 ? STR("") : str_skip(address, (size_t)at + 1);
@@ -101,10 +103,11 @@ void mailbox_rules_weigh(const struct config *config, const struct config_servic
 	for (size_t i = 0; i < config->rule_count; i++) {
 		const struct config_rule *rule = &config->rules[i];
 
-		holds_out[i] = is_for(rule, service) && has_size(rule, facts->size) &&
-			       is_automatic_or_not(rule, facts->identity->is_automatic) &&
-			       has_address(rule->senders, rule->sender_count, facts->sender) &&
-			       has_header(rule, facts);
+		holds_out[i] =
+			is_rule_for_service(rule, service) && has_size(rule, facts->size) &&
+			is_automatic_or_not(rule, facts->identity->is_automatic) &&
+			has_masked_address(rule->senders, rule->sender_count, facts->sender) &&
+			has_header(rule, facts);
 	}
 }
 
@@ -115,7 +118,7 @@ const struct config_rule *mailbox_rules_choose(const struct config *config, cons
 		const struct config_rule *rule = &config->rules[i];
 
 		if (holds[i] && has_detail(rule, detail) &&
-		    has_address(rule->recipients, rule->recipient_count, user))
+		    has_masked_address(rule->recipients, rule->recipient_count, user))
 			return rule;
 	}
 	return NULL;

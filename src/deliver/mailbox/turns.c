@@ -43,7 +43,7 @@ struct mailbox_turns {
 /* --- held --- */
 
 /* Whether another one has the lock of the Message-ID. */
-static bool is_held(const struct mailbox_turns *turns, struct str id)
+static bool is_held_message_id(const struct mailbox_turns *turns, struct str id)
 {
 	const struct mailbox_entry *entry;
 
@@ -54,20 +54,20 @@ static bool is_held(const struct mailbox_turns *turns, struct str id)
 	return false;
 }
 
-static uint32_t places_of(const struct mailbox_turns *turns)
+static uint32_t concurrency_of_turns(const struct mailbox_turns *turns)
 {
 	return config_transport_find(turns->config, str_from(turns->service->name))->concurrency;
 }
 
 /* All that are held may have half of the transport's places. */
-static bool has_room(const struct mailbox_turns *turns)
+static bool has_room_to_hold(const struct mailbox_turns *turns)
 {
 	const struct mailbox_entry *entry;
 	uint32_t count = 0;
 
 	DL_FOREACH (turns->held, entry)
 		count++;
-	return count < (places_of(turns) + 1) / 2;
+	return count < (concurrency_of_turns(turns) + 1) / 2;
 }
 
 static void log_wait(const struct mailbox_entry *entry)
@@ -92,7 +92,7 @@ static bool may_hold(struct mailbox_turns *turns, struct mailbox_entry *entry, i
 		entry->until_us = now_us + patience_us;
 		log_wait(entry);
 	}
-	if (now_us >= entry->until_us || !has_room(turns))
+	if (now_us >= entry->until_us || !has_room_to_hold(turns))
 		return false;
 	entry->retry_us = now_us + retry_us;
 	DL_APPEND2(turns->held, entry, previous, next);
@@ -103,7 +103,7 @@ static bool may_hold(struct mailbox_turns *turns, struct mailbox_entry *entry, i
 
 /* Another process has the lock of its Message-ID, or a lost attempt may still file it for a
  * recipient. */
-static void hold(struct mailbox_turns *turns, struct mailbox_entry *entry)
+static void hold_mailbox_entry(struct mailbox_turns *turns, struct mailbox_entry *entry)
 {
 	int64_t patience_us = turns->config->record.lock_timeout * SECOND_US;
 	struct mail_verdict why;
@@ -135,7 +135,7 @@ static void hold_sent(struct mailbox_turns *turns, struct mailbox_entry *entry)
 }
 
 /* ENTRY was filed, as far as that went. */
-static void go_on(struct mailbox_turns *turns, struct mailbox_entry *entry)
+static void continue_filed_entry(struct mailbox_turns *turns, struct mailbox_entry *entry)
 {
 	bool is_busy = entry->message.is_busy;
 	bool is_early;
@@ -147,7 +147,7 @@ static void go_on(struct mailbox_turns *turns, struct mailbox_entry *entry)
 	if (entry->is_at_sent ? is_busy || wants_sent : wants_sent && !is_early)
 		hold_sent(turns, entry);
 	else if (is_early)
-		hold(turns, entry);
+		hold_mailbox_entry(turns, entry);
 	else
 		mailbox_entry_finish(entry);
 }
@@ -155,7 +155,7 @@ static void go_on(struct mailbox_turns *turns, struct mailbox_entry *entry)
 /* --- in a thread --- */
 
 /* Whether they are one message, not only of one Message-ID. */
-static bool is_same(const struct mailbox_entry *a, const struct mailbox_entry *b)
+static bool is_same_message(const struct mailbox_entry *a, const struct mailbox_entry *b)
 {
 	return str_equal(a->identity.id, b->identity.id) &&
 	       memcmp(a->identity.digest, b->identity.digest, sizeof a->identity.digest) == 0;
@@ -163,8 +163,8 @@ static bool is_same(const struct mailbox_entry *a, const struct mailbox_entry *b
 
 /* Whether ENTRY has to wait for what is in a thread: in OWN for the same message, in others for its
  * lock, too. */
-static bool must_wait(const struct mailbox_turns *turns, const struct place *own,
-		      const struct mailbox_entry *entry)
+static bool must_wait_for_threads(const struct mailbox_turns *turns, const struct place *own,
+				  const struct mailbox_entry *entry)
 {
 	for (size_t i = 0; i < turns->place_count; i++) {
 		const struct place *place = &turns->places[i];
@@ -172,7 +172,7 @@ static bool must_wait(const struct mailbox_turns *turns, const struct place *own
 		for (size_t j = 0; j < place->count; j++) {
 			const struct mailbox_entry *other = place->entries[j];
 
-			if (place == own ? is_same(other, entry)
+			if (place == own ? is_same_message(other, entry)
 					 : str_equal(other->identity.id, entry->identity.id))
 				return true;
 		}
@@ -189,25 +189,26 @@ static size_t count_with(const struct place *place, struct str id)
 	return count;
 }
 
-static void take(struct mailbox_turns *turns, struct place *place, struct mailbox_entry *entry)
+static void take_waiting_entry(struct mailbox_turns *turns, struct place *place,
+			       struct mailbox_entry *entry)
 {
-	if (must_wait(turns, place, entry))
+	if (must_wait_for_threads(turns, place, entry))
 		return;
 	DL_DELETE2(turns->waiting, entry, previous, next);
-	if (!is_held(turns, entry->identity.id)) {
+	if (!is_held_message_id(turns, entry->identity.id)) {
 		place->entries[place->count++] = entry;
 		return;
 	}
 	entry->message.is_busy =
 		true; /* it would not get the lock, either: nothing is decided of it */
-	hold(turns, entry);
+	hold_mailbox_entry(turns, entry);
 }
 
 /* Moves what waits into PLACE's group: of each message one. Those that only have a Message-ID in
  * common, which anybody can write, share its lock there, and so do not wait for each other one by
  * one. If there are very many, half of the group are the last ones: a genuine message among them
  * waits neither for all that came before nor for all that come after it. */
-static void gather(struct mailbox_turns *turns, struct place *place)
+static void gather_filing_group(struct mailbox_turns *turns, struct place *place)
 {
 	struct mailbox_entry *entry;
 	struct mailbox_entry *after;
@@ -216,16 +217,16 @@ static void gather(struct mailbox_turns *turns, struct place *place)
 	     entry = after) {
 		after = entry->next;
 		if (count_with(place, entry->identity.id) < MAILBOX_GROUP_MAX / 2)
-			take(turns, place, entry);
+			take_waiting_entry(turns, place, entry);
 	}
 	entry = turns->waiting != NULL ? turns->waiting->previous : NULL;
 	for (; entry != NULL && place->count < MAILBOX_GROUP_MAX; entry = after) {
 		after = entry != turns->waiting ? entry->previous : NULL;
-		take(turns, place, entry);
+		take_waiting_entry(turns, place, entry);
 	}
 }
 
-static void give(struct place *place)
+static void give_filing_group(struct place *place)
 {
 	struct filing_message *messages[MAILBOX_GROUP_MAX];
 
@@ -250,7 +251,7 @@ static int open_place(struct mailbox_turns *turns, struct place *place)
 				&place->hand);
 }
 
-static void give_up_waiting(struct mailbox_turns *turns, const struct mail_verdict *why)
+static void give_up_waiting_entries(struct mailbox_turns *turns, const struct mail_verdict *why)
 {
 	struct mailbox_entry *entry;
 
@@ -273,7 +274,7 @@ static struct place *idle_place(struct mailbox_turns *turns)
 	return &turns->places[turns->place_count++];
 }
 
-static bool prepare(struct mailbox_turns *turns, struct place *place)
+static bool prepare_filing_thread(struct mailbox_turns *turns, struct place *place)
 {
 	struct mail_verdict why;
 	int error = 0;
@@ -283,28 +284,28 @@ static bool prepare(struct mailbox_turns *turns, struct place *place)
 	if (error == 0)
 		return true;
 	mail_verdict_set(&why, "4.3.0", "The mailboxes cannot be reached: %s", strerror(-error));
-	give_up_waiting(turns, &why);
+	give_up_waiting_entries(turns, &why);
 	return false;
 }
 
-static void start(void *context)
+static void start_filing(void *context)
 {
 	struct mailbox_turns *turns = context;
 	struct place *place;
 
 	while (turns->waiting != NULL && (place = idle_place(turns)) != NULL) {
-		if (!prepare(turns, place))
+		if (!prepare_filing_thread(turns, place))
 			return;
-		gather(turns, place);
+		gather_filing_group(turns, place);
 		if (place->count == 0)
 			return;
-		give(place);
+		give_filing_group(place);
 	}
 }
 
 /* --- after it --- */
 
-static void on_retry(void *context)
+static void on_retry_of_held_entries(void *context)
 {
 	struct mailbox_turns *turns = context;
 
@@ -322,10 +323,10 @@ static void on_retry(void *context)
 	}
 	if (turns->held != NULL)
 		os_timer_start(turns->retry, RETRY_US);
-	start(turns);
+	start_filing(turns);
 }
 
-static void take_back(struct mailbox_turns *turns, struct place *place)
+static void take_back_filing_group(struct mailbox_turns *turns, struct place *place)
 {
 	size_t count = place->count;
 
@@ -336,18 +337,18 @@ static void take_back(struct mailbox_turns *turns, struct place *place)
 
 		if (entry->message.is_lost)
 			filing_doubt_add(&turns->doubt, entry->identity.id);
-		go_on(turns, entry);
+		continue_filed_entry(turns, entry);
 	}
 }
 
-static void on_wakeup(void *context)
+static void on_filing_threads_done(void *context)
 {
 	struct mailbox_turns *turns = context;
 
 	for (size_t i = 0; i < turns->place_count; i++)
 		if (turns->places[i].count > 0 && !mailbox_hand_is_busy(turns->places[i].hand))
-			take_back(turns, &turns->places[i]);
-	start(turns);
+			take_back_filing_group(turns, &turns->places[i]);
+	start_filing(turns);
 }
 
 /* --- its life --- */
@@ -357,9 +358,9 @@ struct mailbox_turns *mailbox_turns_new(struct os_loop *loop)
 	struct mailbox_turns *turns = memory_alloc_zero(1, sizeof *turns);
 
 	turns->loop = loop;
-	turns->wakeup = os_wakeup_new(loop, on_wakeup, turns);
-	turns->retry = os_timer_new(loop, on_retry, turns);
-	turns->start = (struct os_task){.call = start, .context = turns};
+	turns->wakeup = os_wakeup_new(loop, on_filing_threads_done, turns);
+	turns->retry = os_timer_new(loop, on_retry_of_held_entries, turns);
+	turns->start = (struct os_task){.call = start_filing, .context = turns};
 	return turns;
 }
 
@@ -378,8 +379,8 @@ static bool is_crowded(const struct mailbox_turns *turns, const struct mailbox_e
 	uint32_t count = 0;
 
 	DL_FOREACH (turns->waiting, other)
-		count += is_same(other, entry);
-	return count >= (places_of(turns) + 1) / 2;
+		count += is_same_message(other, entry);
+	return count >= (concurrency_of_turns(turns) + 1) / 2;
 }
 
 void mailbox_turns_add(struct mailbox_turns *turns, struct mailbox_entry *entry)
@@ -404,7 +405,7 @@ void mailbox_turns_drain(struct mailbox_turns *turns)
 			turns->places[i].entries[j]->is_last = true;
 	DL_CONCAT2(turns->waiting, turns->held, previous, next);
 	turns->held = NULL;
-	give_up_waiting(turns, NULL);
+	give_up_waiting_entries(turns, NULL);
 }
 
 void mailbox_turns_lose(struct mailbox_turns *turns)
@@ -426,7 +427,7 @@ void mailbox_turns_free(struct mailbox_turns *turns)
 		if (place->count > 0)
 			mailbox_hand_wait(place->hand);
 		if (place->count > 0)
-			take_back(turns, place);
+			take_back_filing_group(turns, place);
 		mailbox_hand_free(place->hand);
 	}
 	mailbox_turns_drain(turns);

@@ -36,8 +36,8 @@ struct deliver_pipe {
 	struct os_task start;
 };
 
-static void report(struct entry *entry, size_t index, const struct mail_verdict *verdict,
-		   const char *trigger)
+static void report_pipe_recipient(struct entry *entry, size_t index,
+				  const struct mail_verdict *verdict, const char *trigger)
 {
 	deliver_helper_report(entry->job, index, verdict, trigger);
 }
@@ -49,7 +49,7 @@ static void finish_if_over(struct entry *entry)
 }
 
 /* May free ACTIVE's entry. */
-static void end_active(struct active *active)
+static void end_pipe_delivery(struct active *active)
 {
 	struct entry *entry = active->entry;
 
@@ -60,13 +60,13 @@ static void end_active(struct active *active)
 	finish_if_over(entry);
 }
 
-static void on_done(void *context, const struct mail_verdict *verdict, const char *trigger)
+static void on_pipe_run_done(void *context, const struct mail_verdict *verdict, const char *trigger)
 {
 	struct active *active = context;
 	struct deliver_pipe *pipe = active->entry->pipe;
 
-	report(active->entry, active->index, verdict, trigger);
-	end_active(active);
+	report_pipe_recipient(active->entry, active->index, verdict, trigger);
+	end_pipe_delivery(active);
 	os_loop_defer(pipe->loop, &pipe->start);
 }
 
@@ -89,10 +89,11 @@ static void start_recipient(struct entry *entry, size_t index)
 
 	active->entry = entry;
 	active->index = index;
-	active->run = pipe_run_start(pipe->loop, pipe->launcher, &order, on_done, active, &verdict);
+	active->run = pipe_run_start(pipe->loop, pipe->launcher, &order, on_pipe_run_done, active,
+				     &verdict);
 	if (active->run == NULL) {
 		free(active);
-		report(entry, index, &verdict, NULL);
+		report_pipe_recipient(entry, index, &verdict, NULL);
 		return;
 	}
 	DL_APPEND2(pipe->active, active, previous, next);
@@ -100,7 +101,7 @@ static void start_recipient(struct entry *entry, size_t index)
 	entry->running++;
 }
 
-static void start(void *context)
+static void start_pipe_deliveries(void *context)
 {
 	struct deliver_pipe *pipe = context;
 
@@ -125,7 +126,7 @@ struct deliver_pipe *deliver_pipe_new(struct os_loop *loop, struct launch_client
 	pipe->loop = loop;
 	pipe->launcher = launcher;
 	pipe->block = memory_alloc(PIPE_BLOCK_SIZE);
-	pipe->start = (struct os_task){.call = start, .context = pipe};
+	pipe->start = (struct os_task){.call = start_pipe_deliveries, .context = pipe};
 	deliver_pipe_configure(pipe, config, service);
 	return pipe;
 }
@@ -142,7 +143,7 @@ void deliver_pipe_configure(struct deliver_pipe *pipe, const struct config *conf
 	os_loop_defer(pipe->loop, &pipe->start);
 }
 
-static void drop_waiting(struct deliver_pipe *pipe)
+static void drop_waiting_pipe_jobs(struct deliver_pipe *pipe)
 {
 	while (pipe->waiting != NULL) {
 		struct entry *entry = pipe->waiting;
@@ -157,10 +158,10 @@ void deliver_pipe_free(struct deliver_pipe *pipe)
 {
 	if (pipe == NULL)
 		return;
-	drop_waiting(pipe);
+	drop_waiting_pipe_jobs(pipe);
 	while (pipe->active != NULL) {
 		pipe_run_free(pipe->active->run);
-		end_active(pipe->active);
+		end_pipe_delivery(pipe->active);
 	}
 	os_task_cancel(pipe->loop, &pipe->start);
 	free(pipe->block);
@@ -181,7 +182,7 @@ void deliver_pipe_lost(struct deliver_pipe *pipe)
 {
 	struct active *active;
 
-	drop_waiting(pipe);
+	drop_waiting_pipe_jobs(pipe);
 	DL_FOREACH2 (pipe->active, active, next)
 		pipe_run_kill(active->run);
 }
@@ -193,5 +194,5 @@ void deliver_pipe_go_on(struct deliver_pipe *pipe)
 
 void deliver_pipe_drain(struct deliver_pipe *pipe)
 {
-	drop_waiting(pipe);
+	drop_waiting_pipe_jobs(pipe);
 }

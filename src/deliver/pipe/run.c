@@ -36,7 +36,7 @@ struct pipe_run {
 	void *context;
 };
 
-static void close_one(int *descriptor)
+static void close_pipe_end(int *descriptor)
 {
 	os_file_close(*descriptor);
 	*descriptor = -1;
@@ -48,9 +48,9 @@ static void free_run(struct pipe_run *run)
 	os_watch_free(run->ended);
 	os_watch_free(run->input_ready);
 	os_watch_free(run->output_ready);
-	close_one(&run->input);
-	close_one(&run->output);
-	close_one(&run->process);
+	close_pipe_end(&run->input);
+	close_pipe_end(&run->output);
+	close_pipe_end(&run->process);
 	mailbox_copy_clear(&run->copy);
 	buffer_clear(&run->input_left);
 	buffer_clear(&run->output_kept);
@@ -59,7 +59,8 @@ static void free_run(struct pipe_run *run)
 	free(run);
 }
 
-static void finish(struct pipe_run *run, const struct mail_verdict *verdict, const char *trigger)
+static void finish_pipe_run(struct pipe_run *run, const struct mail_verdict *verdict,
+			    const char *trigger)
 {
 	run->done(run->context, verdict, trigger);
 	free_run(run);
@@ -67,15 +68,15 @@ static void finish(struct pipe_run *run, const struct mail_verdict *verdict, con
 
 /* --- the message, written to standard input --- */
 
-static void close_input(struct pipe_run *run)
+static void close_input_of_program(struct pipe_run *run)
 {
 	os_watch_free(run->input_ready);
 	run->input_ready = NULL;
-	close_one(&run->input);
+	close_pipe_end(&run->input);
 }
 
 /* The program must not take a truncated input for the complete message. */
-static void give_up(struct pipe_run *run, const char *what, int error)
+static void give_up_pipe_run(struct pipe_run *run, const char *what, int error)
 {
 	mail_verdict_set(&run->fault, "4.3.0", "%s: %s", what, strerror(-error));
 	launch_kill(&run->launch);
@@ -83,7 +84,7 @@ static void give_up(struct pipe_run *run, const char *what, int error)
 }
 
 /* False when nothing is left to write. */
-static bool refill(struct pipe_run *run)
+static bool refill_program_input(struct pipe_run *run)
 {
 	int error;
 
@@ -91,12 +92,12 @@ static bool refill(struct pipe_run *run)
 		return true;
 	if (mailbox_copy_is_done(&run->copy)) {
 		launch_whole(&run->launch);
-		close_input(run);
+		close_input_of_program(run);
 		return false;
 	}
 	error = mailbox_copy_next(&run->copy, run->block, PIPE_BLOCK_SIZE, &run->input_left);
 	if (error < 0)
-		give_up(run, "The message cannot be read", error);
+		give_up_pipe_run(run, "The message cannot be read", error);
 	return error == 0;
 }
 
@@ -107,22 +108,22 @@ static void on_input_ready(void *context, unsigned events)
 	ssize_t count = 0;
 
 	(void)events;
-	while (count >= 0 && refill(run)) {
+	while (count >= 0 && refill_program_input(run)) {
 		count = os_stream_write(run->input, buffer_data(&run->input_left),
 					run->input_left.length);
 		if (count > 0)
 			buffer_consume(&run->input_left, (size_t)count);
 	}
 	if (count == -EPIPE)
-		close_input(run);
+		close_input_of_program(run);
 	else if (count < 0 && count != -EAGAIN)
-		give_up(run, "The program cannot be given the message", (int)count);
+		give_up_pipe_run(run, "The program cannot be given the message", (int)count);
 }
 
 /* --- its output --- */
 
 /* Whether there may be more. */
-static bool read_output(struct pipe_run *run)
+static bool read_output_of_program(struct pipe_run *run)
 {
 	ssize_t count = os_stream_read(run->output, run->block, PIPE_BLOCK_SIZE);
 	size_t room = run->output_max - run->output_kept.length;
@@ -138,29 +139,30 @@ static void on_output_ready(void *context, unsigned events)
 	struct pipe_run *run = context;
 
 	(void)events;
-	if (!read_output(run)) {
+	if (!read_output_of_program(run)) {
 		os_watch_free(run->output_ready);
 		run->output_ready = NULL;
-		close_one(&run->output);
+		close_pipe_end(&run->output);
 	}
 }
 
 /* --- its end --- */
 
-static void log_end(const struct pipe_run *run, const struct mail_verdict *verdict)
+static void log_failed_program(const struct pipe_run *run, const struct mail_verdict *verdict)
 {
 	log_event(EVENT_PROGRAM_FAILED, log_id(run->id), log_string(program, run->path),
 		  log_str(to, run->copy.owner.recipient), log_string(status, verdict->status),
 		  log_str(output, buffer_view(&run->output_kept)));
 }
 
-static void on_ended(void *context, int status, bool is_late)
+static void on_pipe_run_ended(void *context, int status, bool is_late)
 {
 	struct pipe_run *run = context;
 	char trigger[PIPE_TRIGGER_SIZE];
 	struct mail_verdict verdict;
 
-	for (int i = 0; i < DRAIN_MAX && run->output_ready != NULL && read_output(run); i++)
+	for (int i = 0; i < DRAIN_MAX && run->output_ready != NULL && read_output_of_program(run);
+	     i++)
 		continue;
 	pipe_status_verdict(status, buffer_view(&run->output_kept), run->path, &verdict);
 	pipe_status_trigger(&verdict, buffer_view(&run->output_kept), run->service, trigger);
@@ -170,13 +172,13 @@ static void on_ended(void *context, int status, bool is_late)
 	if (run->fault.text[0] != '\0')
 		verdict = run->fault;
 	if (verdict.class != MAIL_OK)
-		log_end(run, &verdict);
-	finish(run, &verdict, run->fault.text[0] == '\0' ? trigger : "");
+		log_failed_program(run, &verdict);
+	finish_pipe_run(run, &verdict, run->fault.text[0] == '\0' ? trigger : "");
 }
 
-static void on_refused(void *context, const struct mail_verdict *why)
+static void on_pipe_run_refused(void *context, const struct mail_verdict *why)
 {
-	finish(context, why, "");
+	finish_pipe_run(context, why, "");
 }
 
 /* Without "launch" we see that it ended, but not how. */
@@ -186,13 +188,13 @@ static void on_gone(void *context, unsigned events)
 
 	(void)events;
 	mail_verdict_set(&run->fault, "4.3.0", "What watched over %s has ended", run->path);
-	log_end(run, &run->fault);
-	finish(run, &run->fault, "");
+	log_failed_program(run, &run->fault);
+	finish_pipe_run(run, &run->fault, "");
 }
 
 /* The kernel kills the program, but perhaps a little later: it must not see the end of its
  * input. */
-static void on_lost(void *context)
+static void on_pipe_run_lost(void *context)
 {
 	struct pipe_run *run = context;
 
@@ -222,8 +224,8 @@ void pipe_run_free(struct pipe_run *run)
 
 /* Copies the first block before anything is started: a message that loops, or cannot be encoded,
  * fails here. */
-static bool begin_copy(struct pipe_run *run, const struct pipe_run_order *order,
-		       struct mail_verdict *verdict)
+static bool begin_copy_for_program(struct pipe_run *run, const struct pipe_run_order *order,
+				   struct mail_verdict *verdict)
 {
 	int result = 0;
 
@@ -245,7 +247,7 @@ static bool begin_copy(struct pipe_run *run, const struct pipe_run_order *order,
 	return result == 0;
 }
 
-static void on_started(void *context, const int *descriptors)
+static void on_pipe_run_started(void *context, const int *descriptors)
 {
 	struct pipe_run *run = context;
 
@@ -257,7 +259,8 @@ static void on_started(void *context, const int *descriptors)
 		os_watch_new(run->loop, run->output, OS_WATCH_READ, on_output_ready, run);
 }
 
-static const struct launch_handler handler = {on_started, on_refused, on_ended, on_lost};
+static const struct launch_handler handler = {on_pipe_run_started, on_pipe_run_refused,
+					      on_pipe_run_ended, on_pipe_run_lost};
 
 struct pipe_run *pipe_run_start(struct os_loop *loop, struct launch_client *launcher,
 				const struct pipe_run_order *order, pipe_run_done *done,
@@ -276,7 +279,7 @@ struct pipe_run *pipe_run_start(struct os_loop *loop, struct launch_client *laun
 	run->id = order->id;
 	run->done = done;
 	run->context = context;
-	if (!begin_copy(run, order, verdict_out)) {
+	if (!begin_copy_for_program(run, order, verdict_out)) {
 		free_run(run);
 		return NULL;
 	}

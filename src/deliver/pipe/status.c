@@ -43,7 +43,7 @@ static const char *status_of_exit(int status)
 }
 
 /* Appends OUTPUT as one line: white space between words becomes one space. */
-static void append_line(struct buffer *line, struct str output)
+static void append_output_line(struct buffer *line, struct str output)
 {
 	bool wants_space = false;
 
@@ -60,7 +60,7 @@ static void append_line(struct buffer *line, struct str output)
 }
 
 /* Takes an enhanced status code of CLASS from the start of *LINE. */
-static bool take_status(struct str *line, char class, char status[MAIL_STATUS_SIZE])
+static bool take_enhanced_status(struct str *line, char class, char status[MAIL_STATUS_SIZE])
 {
 	struct str rest = *line;
 	struct str word;
@@ -96,16 +96,16 @@ void pipe_status_verdict(int status, struct str output, const char *path,
 	char end[64];
 	bool has_own;
 
-	append_line(&line, output);
+	append_output_line(&line, output);
 	said = buffer_view(&line);
-	has_own = take_status(&said, usual[0], own);
+	has_own = take_enhanced_status(&said, usual[0], own);
 	format_end(status, end, sizeof end);
 	mail_verdict_set(verdict, has_own ? own : usual, "%s %s%s" STR_FORMAT, name, end,
 			 said.length > 0 ? ": " : "", STR_ARGUMENTS(said));
 	buffer_clear(&line);
 }
 
-static bool is_name(struct str name)
+static bool is_trigger_name(struct str name)
 {
 	for (size_t i = 0; i < name.length; i++) {
 		char c = name.data[i];
@@ -127,14 +127,14 @@ void pipe_status_trigger(const struct mail_verdict *verdict, struct str output, 
 	struct str word;
 
 	trigger[0] = '\0';
-	append_line(&line, output);
+	append_output_line(&line, output);
 	rest = buffer_view(&line);
-	(void)take_status(&rest, '4', status);
+	(void)take_enhanced_status(&rest, '4', status);
 	str_split(&rest, ' ', &word);
 	if (verdict->class != MAIL_WAIT || !str_starts_with(word, start))
 		return;
 	word = str_skip(word, start.length);
-	if (is_name(word))
+	if (is_trigger_name(word))
 		snprintf(trigger, PIPE_TRIGGER_SIZE, "pipe.%s." STR_FORMAT, service,
 			 STR_ARGUMENTS(word));
 }

@@ -33,9 +33,10 @@ struct remote_probe {
 	struct remote_session *session;
 };
 
-static void try_next(struct remote_probe *probe);
+static void probe_next_server(struct remote_probe *probe);
 
-static void tell(struct remote_probe *probe, enum remote_probe_outcome outcome, const char *reason)
+static void tell_probe_result(struct remote_probe *probe, enum remote_probe_outcome outcome,
+			      const char *reason)
 {
 	const struct remote_session *session = probe->session;
 	const struct remote_probe_result result = {
@@ -57,32 +58,33 @@ static void tell(struct remote_probe *probe, enum remote_probe_outcome outcome, 
 static void judge_plain(struct remote_probe *probe)
 {
 	if (probe->policy.level == CONFIG_TLS_NONE)
-		tell(probe, REMOTE_PROBE_PLAIN, "the policy is none");
+		tell_probe_result(probe, REMOTE_PROBE_PLAIN, "the policy is none");
 	else if (remote_session_is_tls_refused(probe->session))
-		tell(probe, REMOTE_PROBE_PLAIN, "the server refuses STARTTLS");
+		tell_probe_result(probe, REMOTE_PROBE_PLAIN, "the server refuses STARTTLS");
 	else if (probe->hop.is_qmtp)
-		tell(probe, REMOTE_PROBE_PLAIN,
-		     "with QMTP a server cannot offer TLS: it must be demanded");
+		tell_probe_result(probe, REMOTE_PROBE_PLAIN,
+				  "with QMTP a server cannot offer TLS: it must be demanded");
 	else
-		tell(probe, REMOTE_PROBE_PLAIN, "the server does not offer STARTTLS");
+		tell_probe_result(probe, REMOTE_PROBE_PLAIN, "the server does not offer STARTTLS");
 }
 
-static void on_done(void *context, enum remote_outcome outcome)
+static void on_probe_session_done(void *context, enum remote_outcome outcome)
 {
 	struct remote_probe *probe = context;
 	const char *reason = remote_session_failure(probe->session)->text;
 	bool may_be_plain = outcome == REMOTE_INSECURE && probe->policy.level == CONFIG_TLS_MAY;
 
 	if (!remote_session_is_reusable(probe->session))
-		tell(probe, may_be_plain ? REMOTE_PROBE_PLAIN : REMOTE_PROBE_WAITS, reason);
+		tell_probe_result(probe, may_be_plain ? REMOTE_PROBE_PLAIN : REMOTE_PROBE_WAITS,
+				  reason);
 	else if (remote_session_tls(probe->session) != NULL)
-		tell(probe, REMOTE_PROBE_SECURED, "");
+		tell_probe_result(probe, REMOTE_PROBE_SECURED, "");
 	else
 		judge_plain(probe);
-	try_next(probe);
+	probe_next_server(probe);
 }
 
-static const struct config_source *find_source(const struct remote_probe *probe)
+static const struct config_source *find_source_of_probe(const struct remote_probe *probe)
 {
 	const struct config_source *source = remote_sources_of_mail(
 		probe->sources, probe->settings->sender, str_from(probe->domain));
@@ -92,8 +94,8 @@ static const struct config_source *find_source(const struct remote_probe *probe)
 }
 
 /* What there is no address of, perhaps. */
-static void fail_to_connect(struct remote_probe *probe, const struct config_source *source,
-			    int error)
+static void fail_probe_connection(struct remote_probe *probe, const struct config_source *source,
+				  int error)
 {
 	struct mail_verdict verdict;
 
@@ -101,24 +103,24 @@ static void fail_to_connect(struct remote_probe *probe, const struct config_sour
 		remote_source_explain(source, probe->question.server, &verdict);
 	else
 		remote_peer_unreachable(&verdict, probe->question.server, strerror(-error));
-	tell(probe, REMOTE_PROBE_WAITS, verdict.text);
-	try_next(probe);
+	tell_probe_result(probe, REMOTE_PROBE_WAITS, verdict.text);
+	probe_next_server(probe);
 }
 
 static void connect_by_policy(struct remote_probe *probe)
 {
-	const struct remote_transaction none = {.done = on_done, .context = probe};
+	const struct remote_transaction none = {.done = on_probe_session_done, .context = probe};
 	struct remote_session_settings settings = *probe->settings->session;
 	int result;
 
 	settings.sources = probe->sources;
-	settings.source = find_source(probe);
+	settings.source = find_source_of_probe(probe);
 	snprintf(probe->source, sizeof probe->source, "%s",
 		 settings.source != NULL ? settings.source->name : "");
 
 	if (probe->policy.refusal != NULL) {
-		tell(probe, REMOTE_PROBE_WAITS, probe->policy.refusal->text);
-		try_next(probe);
+		tell_probe_result(probe, REMOTE_PROBE_WAITS, probe->policy.refusal->text);
+		probe_next_server(probe);
 		return;
 	}
 	if (probe->settings->session->certificates == NULL)
@@ -130,10 +132,10 @@ static void connect_by_policy(struct remote_probe *probe)
 		remote_session_run(probe->session, &none);
 		return;
 	}
-	fail_to_connect(probe, settings.source, result);
+	fail_probe_connection(probe, settings.source, result);
 }
 
-static void on_policy(void *context, const struct remote_policy *policy)
+static void on_probe_policy(void *context, const struct remote_policy *policy)
 {
 	struct remote_probe *probe = context;
 
@@ -141,7 +143,7 @@ static void on_policy(void *context, const struct remote_policy *policy)
 	connect_by_policy(probe);
 }
 
-static void try_next(struct remote_probe *probe)
+static void probe_next_server(struct remote_probe *probe)
 {
 	remote_policy_search_free(probe->search);
 	probe->search = NULL;
@@ -152,7 +154,7 @@ static void try_next(struct remote_probe *probe)
 	probe->question = (struct remote_policy_question){
 		probe->domain, probe->relay, &probe->servers[probe->next++], probe->arena};
 	probe->search = remote_policy_find(probe->settings->policies, &probe->question,
-					   &probe->policy, on_policy, probe);
+					   &probe->policy, on_probe_policy, probe);
 	if (probe->search == NULL)
 		connect_by_policy(probe);
 }
@@ -161,10 +163,10 @@ static void try_servers(struct remote_probe *probe, const struct dns_server *ser
 {
 	probe->servers = servers;
 	probe->count = count;
-	try_next(probe);
+	probe_next_server(probe);
 }
 
-static void on_servers(void *context, const struct dns_servers *servers)
+static void on_probe_servers(void *context, const struct dns_servers *servers)
 {
 	struct remote_probe *probe = context;
 
@@ -175,7 +177,7 @@ static void on_servers(void *context, const struct dns_servers *servers)
 }
 
 /* This host is tried like any other. */
-static void begin(void *context)
+static void begin_probe(void *context)
 {
 	struct remote_probe *probe = context;
 	struct dns_resolver *resolver = probe->settings->resolver;
@@ -183,9 +185,10 @@ static void begin(void *context)
 
 	if (hop->kind == REMOTE_HOP_EXCHANGERS) {
 		probe->dns = dns_search_exchangers(resolver, hop->name, &probe->self, hop->port,
-						   on_servers, probe);
+						   on_probe_servers, probe);
 	} else if (hop->kind == REMOTE_HOP_RELAY) {
-		probe->dns = dns_search_relay(resolver, hop->name, hop->port, on_servers, probe);
+		probe->dns =
+			dns_search_relay(resolver, hop->name, hop->port, on_probe_servers, probe);
 	} else {
 		probe->single = (struct dns_server){.address = hop->address, .host = hop->name};
 		try_servers(probe, &probe->single, 1);
@@ -260,7 +263,7 @@ struct remote_probe *remote_probe_new(const struct remote_probe_settings *settin
 	probe->relay = remote_hop_relay(&probe->hop, probe->arena);
 	probe->route = describe_route(probe);
 	probe->sources = remote_sources_new(settings->config);
-	probe->begin = os_timer_new(settings->session->loop, begin, probe);
+	probe->begin = os_timer_new(settings->session->loop, begin_probe, probe);
 	os_timer_start(probe->begin, 0);
 	return probe;
 }

@@ -48,7 +48,7 @@ static struct finding find_failure(const struct remote_report *report)
 	return found;
 }
 
-static struct finding find(const struct remote_report *report)
+static struct finding find_tls_finding(const struct remote_report *report)
 {
 	const struct remote_policy *policy = report->policy;
 	struct finding found = {policy->flaw, ""};
@@ -80,15 +80,15 @@ static void append_records(struct buffer *out, const struct tls_verify *verify)
 	}
 }
 
-static enum tlsrpt_policy kind_of(const struct remote_policy *policy)
+static enum tlsrpt_policy kind_of_reported_policy(const struct remote_policy *policy)
 {
 	if (policy->source == REMOTE_POLICY_DANE)
 		return TLSRPT_TLSA;
 	return policy->source == REMOTE_POLICY_MTA_STS ? TLSRPT_STS : TLSRPT_NO_POLICY;
 }
 
-static void count(struct sts_client *client, const struct remote_report *report,
-		  const struct finding *found)
+static void count_tls_session(struct sts_client *client, const struct remote_report *report,
+			      const struct finding *found)
 {
 	struct buffer records CLEANUP(buffer_clear) = {0};
 	char server[OS_SOCKET_TEXT_SIZE] = "";
@@ -96,7 +96,7 @@ static void count(struct sts_client *client, const struct remote_report *report,
 	union os_socket_address address;
 	struct tlsrpt_session session = {
 		.domain = str_from(report->domain),
-		.policy = kind_of(report->policy),
+		.policy = kind_of_reported_policy(report->policy),
 		.result = found->result,
 		.host = str_from(report->server->host),
 		.reason = str_from(found->reason),
@@ -117,7 +117,7 @@ static void count(struct sts_client *client, const struct remote_report *report,
 
 void remote_report_tell(struct sts_client *client, const struct remote_report *report)
 {
-	struct finding found = find(report);
+	struct finding found = find_tls_finding(report);
 
 	if (report->policy->is_tried && found.result != TLSRPT_SUCCESS &&
 	    found.result != report->policy->flaw)
@@ -128,5 +128,5 @@ void remote_report_tell(struct sts_client *client, const struct remote_report *r
 	if (report->session == NULL && found.result == TLSRPT_SUCCESS)
 		return;
 	if (client != NULL)
-		count(client, report, &found);
+		count_tls_session(client, report, &found);
 }

@@ -40,7 +40,7 @@ struct remote_search {
 
 /* "host.NAME" of the first server tried, with ":PORT" if that is not 25: another port is another
  * server. */
-static void set_trigger(struct remote_search *search, const struct dns_server *servers)
+static void set_host_trigger(struct remote_search *search, const struct dns_server *servers)
 {
 	uint16_t port = os_socket_address_port(&servers[0].address);
 
@@ -54,10 +54,11 @@ static void set_trigger(struct remote_search *search, const struct dns_server *s
 }
 
 /* With fallback relays mail waits for the domain's own server. */
-static void try(struct remote_search *search, const struct dns_server *servers, size_t count)
+static void try_found_servers(struct remote_search *search, const struct dns_server *servers,
+			      size_t count)
 {
 	if (search->fallback_count == 0)
-		set_trigger(search, servers);
+		set_host_trigger(search, servers);
 	remote_attempt_try(search->attempt, servers, count, search->trigger);
 }
 
@@ -81,10 +82,10 @@ static void try_others(struct remote_search *search, const struct dns_server *se
 			others[other_count++] = servers[i];
 	if (other_count < count)
 		log_event_rated(EVENT_FALLBACK_SELF, log_string(relay, search->hop.name));
-	try(search, others, other_count);
+	try_found_servers(search, others, other_count);
 }
 
-static void on_servers(void *context, const struct dns_servers *servers)
+static void on_remote_servers(void *context, const struct dns_servers *servers)
 {
 	struct remote_search *search = context;
 
@@ -93,13 +94,13 @@ static void on_servers(void *context, const struct dns_servers *servers)
 	if (search->fallback_count > 0)
 		try_others(search, servers->list, servers->count);
 	else if (servers->verdict.class == MAIL_OK)
-		try(search, servers->list, servers->count);
+		try_found_servers(search, servers->list, servers->count);
 	else
 		remote_attempt_fail(search->attempt, &servers->verdict);
 }
 
 /* By the configuration in force: a search may outlast a reload. */
-static bool is_own(const void *context, const struct in6_addr *address)
+static bool is_own_address_of_node(const void *context, const struct in6_addr *address)
 {
 	const struct deliver_remote *remote = context;
 
@@ -116,12 +117,12 @@ static void learn_self(struct remote_search *search)
 		.hostname = arena_copy(arena, str_from(search->remote->carrier.settings.hostname)),
 		.addresses = list,
 		.address_count = count > 0 ? (size_t)count : 0,
-		.is_own = is_own,
+		.is_own = is_own_address_of_node,
 		.context = search->remote,
 	};
 }
 
-static void try_address(struct remote_search *search)
+static void try_hop_address(struct remote_search *search)
 {
 	enum dns_target target = DNS_TARGET_HOST;
 	struct mail_verdict verdict;
@@ -135,7 +136,7 @@ static void try_address(struct remote_search *search)
 	if (search->hop.kind == REMOTE_HOP_LITERAL)
 		target = dns_self_target(&search->self, &search->single.address);
 	if (target == DNS_TARGET_HOST) {
-		try(search, &search->single, 1);
+		try_found_servers(search, &search->single, 1);
 		return;
 	}
 	if (target == DNS_TARGET_SELF)
@@ -159,7 +160,7 @@ static enum dns_families find_families(const struct config *config)
 	return families[config->remote_ip];
 }
 
-static void find(void *context, struct remote_attempt *attempt)
+static void find_remote_servers(void *context, struct remote_attempt *attempt)
 {
 	struct remote_search *search = context;
 	struct dns_resolver *resolver = search->remote->resolver;
@@ -173,13 +174,14 @@ static void find(void *context, struct remote_attempt *attempt)
 		learn_self(search);
 	if (hop->kind == REMOTE_HOP_EXCHANGERS)
 		search->dns = dns_search_exchangers(resolver, hop->name, &search->self, hop->port,
-						    on_servers, search);
+						    on_remote_servers, search);
 	else if (hop->kind == REMOTE_HOP_RELAY)
-		search->dns = dns_search_relay(resolver, hop->name, hop->port, on_servers, search);
+		search->dns =
+			dns_search_relay(resolver, hop->name, hop->port, on_remote_servers, search);
 	if (search->dns != NULL)
 		dns_search_prefer(search->dns, find_families(search->remote->config));
 	else
-		try_address(search);
+		try_hop_address(search);
 }
 
 /* What follows from the hop. */
@@ -193,7 +195,7 @@ static void set_relay(struct remote_search *search)
 	search->job->tells_origin = remote_origin_is_told(search->remote->config, search->relay);
 }
 
-static void end(void *context)
+static void end_remote_search(void *context)
 {
 	struct remote_search *search = context;
 
@@ -203,7 +205,7 @@ static void end(void *context)
 
 /* A relay of the operator's takes the place of the domain's servers, unless a policy says which
  * servers may see the mail, or the relay would bring it back, since this host is an exchanger. */
-static bool fall_back(void *context, struct remote_attempt *attempt)
+static bool fall_back_to_next_relay(void *context, struct remote_attempt *attempt)
 {
 	struct remote_search *search = context;
 	const struct config *config = search->remote->config;
@@ -217,7 +219,7 @@ static bool fall_back(void *context, struct remote_attempt *attempt)
 				      &search->hop))
 			continue;
 		set_relay(search);
-		find(search, attempt);
+		find_remote_servers(search, attempt);
 		return true;
 	}
 	return false;
@@ -241,15 +243,15 @@ static void demand_login(struct remote_search *search, struct remote_policy *pol
 	}
 }
 
-static void on_policy(void *context, const struct remote_policy *policy);
+static void on_remote_policy(void *context, const struct remote_policy *policy);
 
-/* As protect(), of the server of the question. */
+/* As protect_remote_server(), of the server of the question. */
 static bool find_policy(struct remote_search *search, struct remote_policy *policy_out)
 {
 	remote_policy_search_free(search->policy);
 	search->configuration = search->remote->carrier.configurations;
 	search->policy = remote_policy_find(search->remote->policies, &search->question, policy_out,
-					    on_policy, search);
+					    on_remote_policy, search);
 	if (search->policy != NULL)
 		return false;
 	demand_login(search, policy_out);
@@ -257,7 +259,7 @@ static bool find_policy(struct remote_search *search, struct remote_policy *poli
 }
 
 /* What was asked before a reload is asked again. */
-static void on_policy(void *context, const struct remote_policy *policy)
+static void on_remote_policy(void *context, const struct remote_policy *policy)
 {
 	struct remote_search *search = context;
 	struct remote_policy found = *policy;
@@ -269,8 +271,8 @@ static void on_policy(void *context, const struct remote_policy *policy)
 	remote_attempt_connect(search->attempt, &found);
 }
 
-static bool protect(void *context, struct remote_attempt *attempt, const struct dns_server *server,
-		    struct remote_policy *policy_out)
+static bool protect_remote_server(void *context, struct remote_attempt *attempt,
+				  const struct dns_server *server, struct remote_policy *policy_out)
 {
 	struct remote_search *search = context;
 
@@ -280,8 +282,9 @@ static bool protect(void *context, struct remote_attempt *attempt, const struct 
 	return find_policy(search, policy_out);
 }
 
-static void tell(void *context, const struct dns_server *server, const struct remote_policy *policy,
-		 const struct remote_session *session, const char *failure)
+static void tell_tls_report(void *context, const struct dns_server *server,
+			    const struct remote_policy *policy,
+			    const struct remote_session *session, const char *failure)
 {
 	const struct remote_search *search = context;
 	const struct remote_report report = {
@@ -311,11 +314,11 @@ static const struct config_source *find_source(void *context, const struct dns_s
 	return source != NULL ? source : remote_sources_of_server(*sources_out, server);
 }
 
-const struct remote_finder remote_search_finder = {.find = find,
-						   .end = end,
-						   .protect = protect,
-						   .tell = tell,
-						   .fall_back = fall_back,
+const struct remote_finder remote_search_finder = {.find = find_remote_servers,
+						   .end = end_remote_search,
+						   .protect = protect_remote_server,
+						   .tell = tell_tls_report,
+						   .fall_back = fall_back_to_next_relay,
 						   .source = find_source};
 
 /* Where nothing could be waived, nobody looks. */

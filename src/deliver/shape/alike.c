@@ -11,7 +11,8 @@ static bool is_of_other(const struct shape_told *one, const struct shape_told *o
 	       (one->recipient == 0 || one->recipient != other->recipient);
 }
 
-static enum shape_told_whom whom(const struct shape_alike *alike, const struct shape_told *told)
+static enum shape_told_whom whom_reply_concerns(const struct shape_alike *alike,
+						const struct shape_told *told)
 {
 	bool is_only = false;
 
@@ -33,7 +34,7 @@ enum shape_told_whom shape_alike_refused(struct shape_alike *alike, const struct
 
 	while (alike->count > 0 && now_us - alike->last[alike->count - 1].at_us >= KEPT_US)
 		alike->count--;
-	result = whom(alike, told);
+	result = whom_reply_concerns(alike, told);
 	if (alike->count < SHAPE_ALIKE_MAX)
 		alike->count++;
 	memmove(alike->last + 1, alike->last, (alike->count - 1) * sizeof alike->last[0]);

@@ -26,7 +26,7 @@ void shape_hold_session(struct shape_hold *hold, struct shape_entry *bearer)
 }
 
 /* Nothing is under way any more. The bearer that it was is returned; NULL: none. */
-static struct shape_entry *end_message(struct shape_hold *hold)
+static struct shape_entry *end_message_of_hold(struct shape_hold *hold)
 {
 	struct shape_entry *bearer = hold->bearer;
 
@@ -39,7 +39,7 @@ static struct shape_entry *end_message(struct shape_hold *hold)
 	return bearer;
 }
 
-static void end_session(struct shape_hold *hold)
+static void end_session_of_hold(struct shape_hold *hold)
 {
 	if (hold->is_new)
 		hold->place->under_way.sessions--;
@@ -47,8 +47,8 @@ static void end_session(struct shape_hold *hold)
 }
 
 /* The interval may be another one since it began. */
-static void count(struct shape_meter *meter, const struct shape_hold *hold, int64_t now_us,
-		  uint32_t amount)
+static void count_in_meter(struct shape_meter *meter, const struct shape_hold *hold, int64_t now_us,
+			   uint32_t amount)
 {
 	int64_t interval_us = meter->interval_us > 0 ? meter->interval_us : hold->interval_us;
 
@@ -57,21 +57,21 @@ static void count(struct shape_meter *meter, const struct shape_hold *hold, int6
 
 void shape_ended(struct shape_hold *hold, int64_t now_us)
 {
-	struct shape_entry *bearer = end_message(hold);
+	struct shape_entry *bearer = end_message_of_hold(hold);
 
 	if (bearer != NULL) {
-		count(&bearer->messages, hold, now_us, 1);
-		count(&bearer->recipients, hold, now_us, hold->recipients);
+		count_in_meter(&bearer->messages, hold, now_us, 1);
+		count_in_meter(&bearer->recipients, hold, now_us, hold->recipients);
 	}
 	if (hold->is_new)
-		count(&hold->place->sessions, hold, now_us, 1);
-	end_session(hold);
+		count_in_meter(&hold->place->sessions, hold, now_us, 1);
+	end_session_of_hold(hold);
 	hold->ended_us = now_us;
 }
 
 void shape_unsent(struct shape_hold *hold)
 {
-	(void)end_message(hold);
+	(void)end_message_of_hold(hold);
 }
 
 void shape_leave(struct shape_hold *hold, int64_t now_us)
@@ -82,8 +82,8 @@ void shape_leave(struct shape_hold *hold, int64_t now_us)
 
 void shape_cancel(struct shape_hold *hold)
 {
-	(void)end_message(hold);
-	end_session(hold);
+	(void)end_message_of_hold(hold);
+	end_session_of_hold(hold);
 	if (hold->server != NULL) {
 		hold->server->holds--;
 		hold->server->places--;

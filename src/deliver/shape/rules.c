@@ -3,7 +3,7 @@
 #include <libpsl.h>
 #include <string.h>
 
-static bool is_below(struct str name, const char *domain)
+static bool is_subject_below_domain(struct str name, const char *domain)
 {
 	struct str end = str_from(domain);
 
@@ -11,8 +11,8 @@ static bool is_below(struct str name, const char *domain)
 	       str_equal(str_skip(name, name.length - end.length), end);
 }
 
-static bool matches(const struct config_destination *destination,
-		    const struct shape_subject *subject)
+static bool matches_destination(const struct config_destination *destination,
+				const struct shape_subject *subject)
 {
 	switch (destination->kind) {
 	case CONFIG_DESTINATION_ALL:
@@ -20,11 +20,11 @@ static bool matches(const struct config_destination *destination,
 	case CONFIG_DESTINATION_DOMAIN:
 		return str_equal(subject->domain, str_from(destination->name));
 	case CONFIG_DESTINATION_BELOW:
-		return is_below(subject->domain, destination->name);
+		return is_subject_below_domain(subject->domain, destination->name);
 	case CONFIG_DESTINATION_HOST:
 		return str_equal(subject->host, str_from(destination->name));
 	case CONFIG_DESTINATION_HOSTS:
-		return is_below(subject->host, destination->name);
+		return is_subject_below_domain(subject->host, destination->name);
 	}
 	return false;
 }
@@ -33,7 +33,7 @@ const struct config_destination *shape_rules_find(const struct config *config,
 						  const struct shape_subject *subject)
 {
 	for (size_t i = 0; i < config->destination_count; i++)
-		if (matches(&config->destinations[i], subject))
+		if (matches_destination(&config->destinations[i], subject))
 			return &config->destinations[i];
 	return NULL;
 }

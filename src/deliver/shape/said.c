@@ -4,8 +4,8 @@
 #include "deliver/shape/internal.h"
 #include <stdlib.h>
 
-static void tell(const struct shape_entry *server, enum shape_news news, int64_t amount,
-		 const struct shape_said *said)
+static void tell_shape_news(const struct shape_entry *server, enum shape_news news, int64_t amount,
+			    const struct shape_said *said)
 {
 	if (said->tell != NULL)
 		said->tell(said->context, server->name, server->port, news, (uint32_t)amount, said);
@@ -32,7 +32,7 @@ static void log_said(enum log_name event, const struct shape_entry *server, enum
 		       log_number(port, server->port), amount_of(news, amount), log_id(said->id),
 		       log_str(to, said->to), log_string(status, said->verdict->status),
 		       log_string(text, said->verdict->text));
-	tell(server, news, amount, said);
+	tell_shape_news(server, news, amount, said);
 }
 
 static void keep_words(struct shape_entry *server, const struct shape_said *said)
@@ -58,7 +58,7 @@ void shape_slow_down(struct shape_entry *server, const struct shape_complaint *c
 		  log_number(wait, complaint->wait_us / SECOND_US), log_id(said->id),
 		  log_str(to, said->to), log_string(status, said->verdict->status),
 		  log_string(text, said->verdict->text));
-	tell(server, SHAPE_SLOWER, throttle->gap_us / (SECOND_US / 1000), said);
+	tell_shape_news(server, SHAPE_SLOWER, throttle->gap_us / (SECOND_US / 1000), said);
 }
 
 void shape_narrow(struct shape_entry *server, const struct shape_complaint *complaint,

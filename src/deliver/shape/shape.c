@@ -28,7 +28,7 @@ struct shape *shape_new(void)
 	return memory_alloc_zero(1, sizeof(struct shape));
 }
 
-static void forget(struct shape *shape, struct shape_entry *entry)
+static void forget_shape_entry(struct shape *shape, struct shape_entry *entry)
 {
 	HASH_DELETE(hh, shape->entries, entry);
 	DL_DELETE2(shape->order, entry, previous, next);
@@ -42,7 +42,7 @@ void shape_free(struct shape *shape)
 	if (shape == NULL)
 		return;
 	while (shape->order != NULL)
-		forget(shape, shape->order);
+		forget_shape_entry(shape, shape->order);
 	free(shape);
 }
 
@@ -53,7 +53,7 @@ void shape_configure(struct shape *shape, const struct config *config)
 
 /* --- entries --- */
 
-static void make_room(struct shape *shape)
+static void make_room_for_shape_entry(struct shape *shape)
 {
 	struct shape_entry *entry = shape->order;
 
@@ -61,16 +61,16 @@ static void make_room(struct shape *shape)
 		struct shape_entry *next = entry->next;
 
 		if (entry->holds == 0)
-			forget(shape, entry);
+			forget_shape_entry(shape, entry);
 		entry = next;
 	}
 }
 
-static struct shape_entry *add(struct shape *shape, const char *key, size_t length)
+static struct shape_entry *add_shape_entry(struct shape *shape, const char *key, size_t length)
 {
 	struct shape_entry *entry = memory_alloc_zero(1, sizeof *entry);
 
-	make_room(shape);
+	make_room_for_shape_entry(shape);
 	entry->key = memory_copy_string(key);
 	entry->name = strchr(entry->key, '\n') + 1;
 	HASH_ADD_KEYPTR(hh, shape->entries, entry->key, length, entry);
@@ -85,7 +85,7 @@ static struct shape_entry *move_to_end(struct shape *shape, struct shape_entry *
 	return entry;
 }
 
-static struct shape_entry *get(struct shape *shape, const char *mask, struct str name)
+static struct shape_entry *get_shape_entry(struct shape *shape, const char *mask, struct str name)
 {
 	char key[KEY_SIZE];
 	int length = snprintf(key, sizeof key, "%s\n" STR_FORMAT, mask, STR_ARGUMENTS(name));
@@ -94,7 +94,8 @@ static struct shape_entry *get(struct shape *shape, const char *mask, struct str
 	if (length >= (int)sizeof key)
 		length = sizeof key - 1;
 	HASH_FIND(hh, shape->entries, key, (size_t)length, entry);
-	return entry == NULL ? add(shape, key, (size_t)length) : move_to_end(shape, entry);
+	return entry == NULL ? add_shape_entry(shape, key, (size_t)length)
+			     : move_to_end(shape, entry);
 }
 
 /* --- what is to be begun --- */
@@ -109,10 +110,10 @@ struct request {
 };
 
 /* The longest wait decides. */
-static void wait_for(const struct request *request, int64_t us, const char *format, ...)
+static void extend_request_wait(const struct request *request, int64_t us, const char *format, ...)
 	PRINTF_LIKE(3, 4);
 
-static void wait_for(const struct request *request, int64_t us, const char *format, ...)
+static void extend_request_wait(const struct request *request, int64_t us, const char *format, ...)
 {
 	va_list arguments;
 
@@ -130,11 +131,11 @@ static void ask_meter(const struct request *request, struct shape_meter *meter, 
 	int64_t interval_us = request->rule->interval_us;
 
 	if (limit > 0)
-		wait_for(request,
-			 shape_meter_wait_us(meter, limit, under_way, amount, interval_us,
-					     request->now_us),
-			 "%s: %u %s in %llds", request->bearer->name, limit, what,
-			 (long long)(interval_us / SECOND_US));
+		extend_request_wait(request,
+				    shape_meter_wait_us(meter, limit, under_way, amount,
+							interval_us, request->now_us),
+				    "%s: %u %s in %llds", request->bearer->name, limit, what,
+				    (long long)(interval_us / SECOND_US));
 }
 
 static const char *words_of(const struct shape_entry *server)
@@ -156,9 +157,9 @@ static void ask_throttle(const struct request *request)
 
 	if (shape_throttle_recover(&server->throttle, request->now_us))
 		log_recovered(server);
-	wait_for(request, shape_throttle_wait_us(&server->throttle, request->now_us),
-		 "%s says that it gets too much: a message in %.3gs; %s", server->name,
-		 (double)server->throttle.gap_us / SECOND_US, words_of(server));
+	extend_request_wait(request, shape_throttle_wait_us(&server->throttle, request->now_us),
+			    "%s says that it gets too much: a message in %.3gs; %s", server->name,
+			    (double)server->throttle.gap_us / SECOND_US, words_of(server));
 }
 
 static void ask_message(const struct request *request)
@@ -181,7 +182,7 @@ static void ask_delay(const struct request *request, const struct shape_hold *ho
 			     : 0;
 
 	request->wait->is_delay = us > request->wait->us;
-	wait_for(request, us, "%s: a delay between messages", request->server->name);
+	extend_request_wait(request, us, "%s: a delay between messages", request->server->name);
 }
 
 /* A connection of PLACE must end before, of those that are allowed; unless something else is waited
@@ -192,8 +193,9 @@ static void wait_for_place(const struct request *request, struct shape_entry *pl
 	if (request->wait->us > 0)
 		return;
 	request->wait->place = place;
-	wait_for(request, PLACE_US, "%s%s: %u connections at once%s%s", place->name, words, allowed,
-		 *words != '\0' ? "; " : "", *words != '\0' ? words_of(place) : "");
+	extend_request_wait(request, PLACE_US, "%s%s: %u connections at once%s%s", place->name,
+			    words, allowed, *words != '\0' ? "; " : "",
+			    *words != '\0' ? words_of(place) : "");
 }
 
 static void ask_room(const struct request *request)
@@ -230,7 +232,7 @@ static void begin_message(const struct request *request, struct shape_hold *hold
 }
 
 /* Names are compared without case. */
-static struct str lower(struct str name, char *out, size_t size)
+static struct str lower_shape_name(struct str name, char *out, size_t size)
 {
 	size_t length = name.length < size ? name.length : size;
 
@@ -247,7 +249,7 @@ static struct shape_entry *get_server(struct shape *shape, const struct shape_su
 	struct shape_entry *entry;
 
 	snprintf(port, sizeof port, "%u", subject->port);
-	entry = get(shape, port, subject->host);
+	entry = get_shape_entry(shape, port, subject->host);
 	entry->port = subject->port;
 	return entry;
 }
@@ -257,17 +259,17 @@ static struct request make_request(struct shape *shape, const struct shape_subje
 				   const struct shape_hold *hold)
 {
 	char names[2][256];
-	const struct shape_subject subject = {lower(mail->domain, names[0], sizeof names[0]),
-					      lower(mail->host, names[1], sizeof names[1]),
-					      mail->port};
+	const struct shape_subject subject = {
+		lower_shape_name(mail->domain, names[0], sizeof names[0]),
+		lower_shape_name(mail->host, names[1], sizeof names[1]), mail->port};
 	struct request request = {.rule = shape_rules_find(shape->config, &subject)};
 
 	request.server =
 		hold != NULL ? move_to_end(shape, hold->server) : get_server(shape, &subject);
 	request.server->holds++; /* the next one must not forget it */
 	if (request.rule != NULL)
-		request.bearer =
-			get(shape, request.rule->mask, shape_rules_bearer(request.rule, &subject));
+		request.bearer = get_shape_entry(shape, request.rule->mask,
+						 shape_rules_bearer(request.rule, &subject));
 	request.server->holds--;
 	return request;
 }

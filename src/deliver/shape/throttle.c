@@ -6,12 +6,12 @@ enum { HALVINGS_MAX = 6 };
 
 static const int64_t PROBE_US = 5 * MINUTE_US;
 
-static int64_t longer(int64_t one_us, int64_t other_us)
+static int64_t longer_time_us(int64_t one_us, int64_t other_us)
 {
 	return one_us > other_us ? one_us : other_us;
 }
 
-static void slow_down(struct shape_throttle *throttle, unsigned seen)
+static void widen_throttle_gap(struct shape_throttle *throttle, unsigned seen)
 {
 	if (throttle->gap_us == 0) {
 		unsigned rate = seen > 2 ? seen : 2; /* one a minute at least */
@@ -36,7 +36,7 @@ bool shape_throttle_slow(struct shape_throttle *throttle, unsigned seen, int64_t
 	else if (!is_new)
 		return false;
 	if (is_new) {
-		slow_down(throttle, seen);
+		widen_throttle_gap(throttle, seen);
 		throttle->slowed_us = throttle->stepped_us = now_us;
 		throttle->sent_us = now_us; /* the next comes a gap later */
 	}
@@ -46,8 +46,8 @@ bool shape_throttle_slow(struct shape_throttle *throttle, unsigned seen, int64_t
 /* While nothing may be sent, nothing can be learnt. */
 static int64_t next_step_us(const struct shape_throttle *throttle)
 {
-	return longer(throttle->stepped_us, throttle->not_before_us) +
-	       longer(throttle->gap_us, MINUTE_US);
+	return longer_time_us(throttle->stepped_us, throttle->not_before_us) +
+	       longer_time_us(throttle->gap_us, MINUTE_US);
 }
 
 bool shape_throttle_recover(struct shape_throttle *throttle, int64_t now_us)
@@ -80,7 +80,7 @@ int64_t shape_throttle_wait_us(const struct shape_throttle *throttle, int64_t no
 	int64_t next_us = throttle->not_before_us;
 
 	if (throttle->gap_us > 0)
-		next_us = longer(next_us, throttle->sent_us + throttle->gap_us);
+		next_us = longer_time_us(next_us, throttle->sent_us + throttle->gap_us);
 	return next_us > now_us ? next_us - now_us : 0;
 }
 

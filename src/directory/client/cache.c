@@ -76,7 +76,7 @@ static void unlink_dependency(struct cache *cache, struct link *link)
 	}
 }
 
-static void drop_entry(struct cache *cache, struct entry *entry)
+static void drop_cached_answer(struct cache *cache, struct entry *entry)
 {
 	HASH_DEL(cache->entries, entry);
 	unlink_used(cache, entry);
@@ -87,20 +87,20 @@ static void drop_entry(struct cache *cache, struct entry *entry)
 		free(entry);
 }
 
-static void trim(struct cache *cache)
+static void trim_answer_cache(struct cache *cache)
 {
 	while (HASH_COUNT(cache->entries) > cache->capacity)
-		drop_entry(cache, cache->oldest);
+		drop_cached_answer(cache, cache->oldest);
 }
 
 void cache_set_capacity(struct cache *cache, size_t capacity)
 {
 	cache->capacity = capacity;
-	trim(cache);
+	trim_answer_cache(cache);
 }
 
 /* Writes "TABLE KEY" to TEXT: its length; 0 if it is longer than any key. */
-static size_t join(struct str table, struct str key, char text[NAME_MAX_LENGTH])
+static size_t join_table_and_key(struct str table, struct str key, char text[NAME_MAX_LENGTH])
 {
 	size_t length = table.length + 1 + key.length;
 
@@ -117,7 +117,7 @@ const struct cache_answer *cache_find(struct cache *cache, struct str table, str
 				      int64_t now_us)
 {
 	char text[NAME_MAX_LENGTH];
-	size_t length = join(table, key, text);
+	size_t length = join_table_and_key(table, key, text);
 	struct entry *entry = NULL;
 
 	if (length > 0)
@@ -125,7 +125,7 @@ const struct cache_answer *cache_find(struct cache *cache, struct str table, str
 	if (entry == NULL)
 		return NULL;
 	if (entry->answer.until_us <= now_us) {
-		drop_entry(cache, entry);
+		drop_cached_answer(cache, entry);
 		return NULL;
 	}
 	if (entry != cache->newest) {
@@ -171,7 +171,7 @@ static const struct str *copy_texts(const struct str *texts, size_t count, struc
 	return first;
 }
 
-static size_t align(size_t size)
+static size_t align_to_pointer(size_t size)
 {
 	return (size + sizeof(void *) - 1) / sizeof(void *) * sizeof(void *);
 }
@@ -179,7 +179,7 @@ static size_t align(size_t size)
 static struct entry *entry_new(struct str name, const struct cache_answer *answer)
 {
 	size_t texts = answer->result_count + answer->dependency_count;
-	size_t head = align(sizeof(struct entry) + name.length);
+	size_t head = align_to_pointer(sizeof(struct entry) + name.length);
 	size_t links = answer->dependency_count * sizeof(struct link);
 	size_t size = head + links + texts * sizeof(struct str) +
 		      texts_size(answer->results, answer->result_count) +
@@ -229,26 +229,26 @@ void cache_keep(struct cache *cache, struct str table, struct str key,
 		const struct cache_answer *answer)
 {
 	char text[NAME_MAX_LENGTH];
-	size_t length = join(table, key, text);
+	size_t length = join_table_and_key(table, key, text);
 	struct entry *entry = NULL;
 
 	if (length == 0 || cache->capacity == 0)
 		return;
 	HASH_FIND(hh, cache->entries, text, length, entry);
 	if (entry != NULL)
-		drop_entry(cache, entry);
+		drop_cached_answer(cache, entry);
 	entry = entry_new(str_slice(text, length), answer);
 	HASH_ADD_KEYPTR(hh, cache->entries, entry->text, length, entry);
 	link_newest(cache, entry);
 	for (size_t i = 0; i < answer->dependency_count; i++)
 		link_dependency(cache, entry, i);
-	trim(cache);
+	trim_answer_cache(cache);
 }
 
 void cache_drop(struct cache *cache, struct str table, struct str key)
 {
 	char text[NAME_MAX_LENGTH];
-	size_t length = join(table, key, text);
+	size_t length = join_table_and_key(table, key, text);
 	struct dependency *dependency = NULL;
 
 	if (length > 0)
@@ -257,7 +257,7 @@ void cache_drop(struct cache *cache, struct str table, struct str key)
 		return;
 	dependency->is_dropping = true;
 	while (dependency->first != NULL)
-		drop_entry(cache, dependency->first->entry);
+		drop_cached_answer(cache, dependency->first->entry);
 	HASH_DEL(cache->dependencies, dependency);
 	free(dependency);
 }
@@ -265,7 +265,7 @@ void cache_drop(struct cache *cache, struct str table, struct str key)
 void cache_drop_all(struct cache *cache)
 {
 	while (cache->oldest != NULL)
-		drop_entry(cache, cache->oldest);
+		drop_cached_answer(cache, cache->oldest);
 }
 
 size_t cache_count(const struct cache *cache)

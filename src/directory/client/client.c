@@ -46,9 +46,9 @@ static bool cannot_be_asked(const struct directory_client *client)
 }
 
 /* OUT has the complete frame, with id client->next_id. */
-static void ask(struct directory_client *client, enum client_kind kind, struct str table,
-		struct str key, struct buffer *out, int64_t patience_us,
-		struct directory_question *question)
+static void ask_directory_server(struct directory_client *client, enum client_kind kind,
+				 struct str table, struct str key, struct buffer *out,
+				 int64_t patience_us, struct directory_question *question)
 {
 	struct directory_question_private *pending =
 		private_new(kind, table, key, buffer_view(out));
@@ -142,7 +142,7 @@ void directory_client_get(struct directory_client *client, const char *table, st
 	}
 	begin_frame(client, &frame, &out, "get", table, key);
 	directory_frame_end(&frame);
-	ask(client, CLIENT_GET, name, key, &out, patience_us, question);
+	ask_directory_server(client, CLIENT_GET, name, key, &out, patience_us, question);
 }
 
 void directory_question_cancel(struct directory_client *client, struct directory_question *question)
@@ -166,7 +166,8 @@ static void ask_long(struct directory_client *client, enum client_kind kind,
 		return;
 	}
 	directory_frame_end(frame);
-	ask(client, kind, STR(""), STR(""), out, DIRECTORY_RELAY_PATIENCE_US, question);
+	ask_directory_server(client, kind, STR(""), STR(""), out, DIRECTORY_RELAY_PATIENCE_US,
+			     question);
 }
 
 /* FRAME has what precedes the fields. */
@@ -256,7 +257,7 @@ void directory_client_accept(struct directory_client *client, struct directory_q
 }
 
 /* Asks a question only to see whether the server still answers. */
-static void ping(struct directory_client *client)
+static void ping_directory_server(struct directory_client *client)
 {
 	struct directory_frame frame;
 	struct buffer out = {0};
@@ -264,7 +265,8 @@ static void ping(struct directory_client *client)
 	directory_frame_begin(&frame, &out, "ping");
 	directory_frame_add_number(&frame, client->next_id);
 	directory_frame_end(&frame);
-	ask(client, CLIENT_PING, STR(""), STR(""), &out, 2 * DIRECTORY_PATIENCE_US, NULL);
+	ask_directory_server(client, CLIENT_PING, STR(""), STR(""), &out, 2 * DIRECTORY_PATIENCE_US,
+			     NULL);
 }
 
 /* --- patience --- */
@@ -292,7 +294,7 @@ static void answer_late_ones(struct directory_client *client, int64_t now_us)
 	}
 }
 
-static void on_patience(void *context)
+static void on_patience_timer(void *context)
 {
 	struct directory_client *client = context;
 	int64_t now_us = os_clock_monotonic_us();
@@ -304,7 +306,7 @@ static void on_patience(void *context)
 		client_lose(client, "it does not greet");
 	else if (client->state == CLIENT_GREETED && client->first == NULL &&
 		 now_us - client->heard_us >= CLIENT_PING_US)
-		ping(client);
+		ping_directory_server(client);
 	client_tell_state(client);
 	answer_late_ones(client, now_us);
 	client_arm_patience(client);
@@ -330,7 +332,7 @@ struct directory_client *directory_client_new(struct os_loop *loop, const char *
 		client->servers[i] = memory_copy_string(servers[i]);
 	client->cache = cache_new(CAPACITY);
 	client->next_id = 1;
-	client->patience = os_timer_new(loop, on_patience, client);
+	client->patience = os_timer_new(loop, on_patience_timer, client);
 	client->hear = client_hear;
 	client_link_init(client);
 	return client;

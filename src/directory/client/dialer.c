@@ -54,9 +54,9 @@ struct directory_tls_dialer {
 	struct directory_dial *dials;
 };
 
-static void try_next(struct directory_dial *dial);
+static void try_next_server_address(struct directory_dial *dial);
 
-static void explain(struct directory_dial *dial, int error, const char *reason)
+static void explain_dial_failure(struct directory_dial *dial, int error, const char *reason)
 {
 	char address[OS_SOCKET_TEXT_SIZE] = "";
 
@@ -96,7 +96,7 @@ static void free_dial(struct directory_dial *dial)
 }
 
 /* Nothing may use DIAL after this, as the callback may dial again. */
-static void fail(struct directory_dial *dial)
+static void fail_dial(struct directory_dial *dial)
 {
 	directory_dialed *dialed = dial->dialed;
 	void *context = dial->context;
@@ -109,7 +109,7 @@ static void fail(struct directory_dial *dial)
 	buffer_clear(&reason);
 }
 
-static void succeed(struct directory_dial *dial)
+static void succeed_dial(struct directory_dial *dial)
 {
 	directory_dialed *dialed = dial->dialed;
 	void *context = dial->context;
@@ -127,12 +127,12 @@ static void succeed(struct directory_dial *dial)
 
 static void fail_attempt(struct directory_dial *dial, int error, const char *reason)
 {
-	explain(dial, error, reason);
+	explain_dial_failure(dial, error, reason);
 	close_attempt(dial);
-	try_next(dial);
+	try_next_server_address(dial);
 }
 
-static void shake(void *context)
+static void shake_hands_with_server(void *context)
 {
 	struct directory_dial *dial = context;
 	int result = tls_connection_peek(dial->connection);
@@ -140,7 +140,7 @@ static void shake(void *context)
 	if (result == -EAGAIN)
 		os_watch_set(dial->watch, tls_connection_wants(dial->connection, false));
 	else if (result > 0)
-		succeed(dial);
+		succeed_dial(dial);
 	else if (result == 0)
 		fail_attempt(dial, -EACCES,
 			     "the server has closed the connection: perhaps it does "
@@ -149,14 +149,14 @@ static void shake(void *context)
 		fail_attempt(dial, result, tls_connection_reason(dial->connection));
 }
 
-static void on_event(void *context, unsigned events)
+static void on_dial_event(void *context, unsigned events)
 {
 	struct directory_dial *dial = context;
 	int error;
 
 	(void)events;
 	if (dial->phase == PHASE_SHAKE) {
-		shake(dial);
+		shake_hands_with_server(dial);
 		return;
 	}
 	error = os_socket_error(dial->socket);
@@ -170,17 +170,17 @@ static void on_event(void *context, unsigned events)
 	}
 	dial->phase = PHASE_SHAKE;
 	dial->connection = tls_connection_new(dial->dialer->tls, dial->socket, dial->host);
-	tls_connection_on_resume(dial->connection, shake, dial);
-	shake(dial);
+	tls_connection_on_resume(dial->connection, shake_hands_with_server, dial);
+	shake_hands_with_server(dial);
 }
 
-static void give_up(struct directory_dial *dial, int error, const char *reason)
+static void give_up_dial(struct directory_dial *dial, int error, const char *reason)
 {
-	explain(dial, error, reason);
-	fail(dial);
+	explain_dial_failure(dial, error, reason);
+	fail_dial(dial);
 }
 
-static void on_timeout(void *context)
+static void on_dial_timeout(void *context)
 {
 	struct directory_dial *dial = context;
 
@@ -189,13 +189,13 @@ static void on_timeout(void *context)
 	else if (dial->phase == PHASE_SHAKE)
 		fail_attempt(dial, -ETIMEDOUT, "the server does not speak in time");
 	else if (dial->phase == PHASE_WAIT)
-		give_up(dial, -EACCES, NO_CERTIFICATE);
+		give_up_dial(dial, -EACCES, NO_CERTIFICATE);
 	else
-		give_up(dial, -ETIMEDOUT, "the name is not found in time");
+		give_up_dial(dial, -ETIMEDOUT, "the name is not found in time");
 }
 
 /* Tries the next address, or fails. */
-static void try_next(struct directory_dial *dial)
+static void try_next_server_address(struct directory_dial *dial)
 {
 	while (dial->next_address < dial->address_count) {
 		dial->phase = PHASE_CONNECT;
@@ -203,51 +203,51 @@ static void try_next(struct directory_dial *dial)
 		if (dial->socket >= 0) {
 			os_socket_keep_alive(dial->socket);
 			dial->watch = os_watch_new(dial->dialer->loop, dial->socket, OS_WATCH_WRITE,
-						   on_event, dial);
+						   on_dial_event, dial);
 			os_timer_start(dial->timer, ATTEMPT_US);
 			return;
 		}
-		explain(dial, dial->socket, strerror(-dial->socket));
+		explain_dial_failure(dial, dial->socket, strerror(-dial->socket));
 	}
-	fail(dial);
+	fail_dial(dial);
 }
 
-static void on_servers(void *context, const struct dns_servers *servers)
+static void on_servers_resolved(void *context, const struct dns_servers *servers)
 {
 	struct directory_dial *dial = context;
 
 	for (size_t i = 0; i < servers->count; i++)
 		dial->addresses[dial->address_count++] = servers->list[i].address;
 	if (dial->address_count == 0)
-		explain(dial, -EHOSTUNREACH, servers->verdict.text);
+		explain_dial_failure(dial, -EHOSTUNREACH, servers->verdict.text);
 	dns_search_free(dial->search);
 	dial->search = NULL;
-	try_next(dial);
+	try_next_server_address(dial);
 }
 
-static void begin(void *context)
+static void begin_dial(void *context)
 {
 	struct directory_dial *dial = context;
 
 	if (dial->error < 0) {
-		fail(dial);
+		fail_dial(dial);
 	} else if (dial->dialer->tls == NULL) {
 		dial->phase = PHASE_WAIT;
 		os_timer_start(dial->timer, ATTEMPT_US);
 	} else if (dial->address_count > 0) {
-		try_next(dial);
+		try_next_server_address(dial);
 	} else if (dial->dialer->resolver == NULL) {
-		give_up(dial, -EHOSTUNREACH, "names cannot be looked up here");
+		give_up_dial(dial, -EHOSTUNREACH, "names cannot be looked up here");
 	} else {
 		dial->phase = PHASE_SEARCH;
 		os_timer_start(dial->timer, SEARCH_US);
 		dial->search = dns_search_relay(dial->dialer->resolver, dial->host, dial->port,
-						on_servers, dial);
+						on_servers_resolved, dial);
 	}
 }
 
 /* "HOST:PORT", "[IPV6]:PORT" */
-static bool parse_server(struct directory_dial *dial, struct str server)
+static bool parse_dialed_server(struct directory_dial *dial, struct str server)
 {
 	ptrdiff_t colon = str_find_last(server, ':');
 	struct str host = str_slice(server.data, colon > 0 ? (size_t)colon : 0);
@@ -266,8 +266,8 @@ static bool parse_server(struct directory_dial *dial, struct str server)
 	return true;
 }
 
-static struct directory_dial *dial(void *context, const char *server, directory_dialed *dialed,
-				   void *dialed_context)
+static struct directory_dial *dial_directory_server(void *context, const char *server,
+						    directory_dialed *dialed, void *dialed_context)
 {
 	struct directory_tls_dialer *dialer = context;
 	struct directory_dial *new = memory_alloc_zero(1, sizeof *new);
@@ -276,10 +276,10 @@ static struct directory_dial *dial(void *context, const char *server, directory_
 	new->dialed = dialed;
 	new->context = dialed_context;
 	new->socket = -1;
-	new->timer = os_timer_new(dialer->loop, on_timeout, new);
-	if (!parse_server(new, str_from(server)))
-		explain(new, -EINVAL, "no HOST:PORT");
-	new->task = (struct os_task){.call = begin, .context = new};
+	new->timer = os_timer_new(dialer->loop, on_dial_timeout, new);
+	if (!parse_dialed_server(new, str_from(server)))
+		explain_dial_failure(new, -EINVAL, "no HOST:PORT");
+	new->task = (struct os_task){.call = begin_dial, .context = new};
 	os_loop_defer(dialer->loop, &new->task);
 	DL_APPEND2(dialer->dials, new, previous, next);
 	return new;
@@ -291,7 +291,7 @@ struct directory_tls_dialer *directory_tls_dialer_new(struct os_loop *loop,
 {
 	struct directory_tls_dialer *dialer = memory_alloc_zero(1, sizeof *dialer);
 
-	dialer->interface = (struct directory_dialer){dial, free_dial, dialer};
+	dialer->interface = (struct directory_dialer){dial_directory_server, free_dial, dialer};
 	dialer->loop = loop;
 	dialer->tls = tls;
 	dialer->resolver = resolver;

@@ -22,7 +22,7 @@ struct sorted {
 	size_t dependency_count;
 };
 
-static bool count_words(struct str words, size_t *count_out)
+static bool count_frame_words(struct str words, size_t *count_out)
 {
 	struct str word;
 
@@ -44,7 +44,7 @@ static bool sort_words(struct str words, struct sorted *sorted)
 	sorted->memory = sorted->few;
 	sorted->result_count = 0;
 	sorted->dependency_count = 0;
-	if (!count_words(words, &count))
+	if (!count_frame_words(words, &count))
 		return false;
 	if (count > FEW_WORDS)
 		sorted->memory = memory_alloc(count * sizeof *sorted->memory);
@@ -64,8 +64,9 @@ static void clear_sorted(struct sorted *sorted)
 		free(sorted->memory);
 }
 
-static void keep(struct directory_client *client, const struct directory_question_private *pending,
-		 const struct directory_answer_text *answer)
+static void keep_answer_in_cache(struct directory_client *client,
+				 const struct directory_question_private *pending,
+				 const struct directory_answer_text *answer)
 {
 	const struct cache_answer kept = {
 		.exists = answer->exists,
@@ -112,7 +113,7 @@ static bool answer_with(struct directory_client *client, struct directory_questi
 		answer.dependency_count = sorted.dependency_count;
 		answer.ttl_us = (int64_t)ttl_ms * 1000;
 		client_saw_version(client, answer.version);
-		keep(client, pending, &answer);
+		keep_answer_in_cache(client, pending, &answer);
 		client_answer(client, pending, &answer);
 	}
 	clear_sorted(&sorted);

@@ -34,7 +34,7 @@ static void say_lost(struct directory_client *client)
 }
 
 /* Logs a server that answers after none did, or that took over from another. */
-static void say_found(struct directory_client *client)
+static void log_server_found(struct directory_client *client)
 {
 	const char *server = client->servers[client->current];
 
@@ -51,7 +51,7 @@ void client_tell_state(struct directory_client *client)
 
 	if (up) {
 		client->lost_us = 0;
-		say_found(client);
+		log_server_found(client);
 	} else if (client->lost_us == 0) {
 		client->lost_us = os_clock_monotonic_us();
 	}
@@ -69,7 +69,7 @@ void client_tell_state(struct directory_client *client)
 /* --- which server --- */
 
 /* Tries the next server; after the last of them, pauses first. */
-static void try_next(struct directory_client *client)
+static void connect_to_next_server(struct directory_client *client)
 {
 	client->current = (client->current + 1) % client->server_count;
 	client->state = CLIENT_WAITING;
@@ -137,7 +137,7 @@ static void end_connection(struct directory_client *client)
 		client->left = client->server_count;
 		client->delay_us = FIRST_DELAY_US;
 	}
-	try_next(client);
+	connect_to_next_server(client);
 	give_up_changes(client);
 }
 
@@ -158,13 +158,13 @@ static void lose_by(struct directory_client *client, int error)
 
 /* --- bytes --- */
 
-static void set_watch(struct directory_client *client)
+static void set_client_watch(struct directory_client *client)
 {
 	os_watch_set(client->ready,
 		     client->transport.wants(client->transport.state, client->output.length > 0));
 }
 
-static void read_all(struct directory_client *client)
+static void read_all_from_server(struct directory_client *client)
 {
 	bool has_more = true;
 
@@ -189,7 +189,7 @@ static void read_all(struct directory_client *client)
 		buffer_clear(&client->input);
 }
 
-static void write_all(struct directory_client *client)
+static void write_all_to_server(struct directory_client *client)
 {
 	while (client->output.length > 0 && !client->is_broken) {
 		ssize_t count = client->transport.write(client->transport.state,
@@ -213,28 +213,28 @@ void client_write(struct directory_client *client)
 }
 
 /* The client's task, at the end of a turn. */
-static void go_on(void *context)
+static void run_client_task(void *context)
 {
 	struct directory_client *client = context;
 
 	if (client->has_transport && !client->is_broken)
-		write_all(client);
+		write_all_to_server(client);
 	if (client->is_broken) {
 		os_task_cancel(client->loop, &client->task);
 		end_connection(client);
 		return;
 	}
 	if (client->has_transport)
-		set_watch(client);
+		set_client_watch(client);
 	client_tell_state(client);
 }
 
-static void on_ready(void *context, unsigned events)
+static void on_directory_server_ready(void *context, unsigned events)
 {
 	struct directory_client *client = context;
 
 	(void)events;
-	read_all(client);
+	read_all_from_server(client);
 	os_loop_defer(client->loop, &client->task);
 }
 
@@ -246,9 +246,9 @@ static void take_transport(struct directory_client *client,
 	client->transport = *transport;
 	client->has_transport = true;
 	client->heard_us = os_clock_monotonic_us();
-	client->ready =
-		os_watch_new(client->loop, transport->descriptor, OS_WATCH_READ, on_ready, client);
-	read_all(client); /* the greeting may have been read with a handshake */
+	client->ready = os_watch_new(client->loop, transport->descriptor, OS_WATCH_READ,
+				     on_directory_server_ready, client);
+	read_all_from_server(client); /* the greeting may have been read with a handshake */
 	os_loop_defer(client->loop, &client->task);
 }
 
@@ -326,23 +326,23 @@ void client_greeted(struct directory_client *client)
 }
 
 /* Connects, or continues to read. */
-static void on_retry(void *context)
+static void on_connection_retry(void *context)
 {
 	struct directory_client *client = context;
 
 	if (client->state == CLIENT_WAITING) {
 		client_connect(client);
 	} else if (client->has_transport && !client->is_broken) {
-		read_all(client);
+		read_all_from_server(client);
 		os_loop_defer(client->loop, &client->task);
 	}
 }
 
 void client_link_init(struct directory_client *client)
 {
-	client->task = (struct os_task){.call = go_on, .context = client};
+	client->task = (struct os_task){.call = run_client_task, .context = client};
 	client->delay_us = FIRST_DELAY_US;
 	client->left = client->server_count;
-	client->retry = os_timer_new(client->loop, on_retry, client);
+	client->retry = os_timer_new(client->loop, on_connection_retry, client);
 	os_timer_start(client->retry, 0);
 }

@@ -10,7 +10,7 @@ struct reader {
 };
 
 /* Takes the next result if it is a field, into memory of the arena. */
-static bool take_field(struct reader *reader, struct directory_field *field)
+static bool take_field_of_page(struct reader *reader, struct directory_field *field)
 {
 	struct str result;
 	struct str key;
@@ -27,11 +27,11 @@ static bool take_field(struct reader *reader, struct directory_field *field)
 	return true;
 }
 
-static size_t take_fields(struct reader *reader, struct directory_field *fields)
+static size_t take_fields_of_page(struct reader *reader, struct directory_field *fields)
 {
 	size_t count = 0;
 
-	while (take_field(reader, &fields[count]))
+	while (take_field_of_page(reader, &fields[count]))
 		count++;
 	return count;
 }
@@ -46,13 +46,14 @@ struct directory_page directory_client_page(const struct directory_answer_text *
 	struct directory_malformed *malformed = arena_alloc(arena, room * sizeof *malformed);
 	struct directory_page page = {.records = records, .malformed = malformed};
 
-	fields += take_fields(&reader, fields); /* before the first record: no server sends any */
+	fields += take_fields_of_page(&reader,
+				      fields); /* before the first record: no server sends any */
 	while (reader.next < answer->result_count) {
 		struct str result = answer->results[reader.next++];
 		struct str key = {0};
 		bool is_malformed = directory_frame_begins_malformed(result, &key);
 		bool is_record = directory_frame_begins_record(result, &key);
-		size_t count = take_fields(&reader, fields);
+		size_t count = take_fields_of_page(&reader, fields);
 
 		key = arena_copy_str(arena, key);
 		if (is_record)

@@ -11,13 +11,13 @@ static bool is_quoted(struct str local)
 }
 
 /* LOCAL without its quotes, backslashes included. */
-static struct str inside(struct str local)
+static struct str text_inside_quotes(struct str local)
 {
 	return is_quoted(local) ? str_slice(local.data + 1, local.length - 2) : local;
 }
 
 /* TEXT, an unquoted local part, with quotes if it needs them; empty if it is not valid. */
-static struct str requote(struct arena *arena, struct str text)
+static struct str requote_local_part(struct arena *arena, struct str text)
 {
 	struct buffer quoted = {0};
 	struct buffer form = {0};
@@ -51,14 +51,14 @@ void expand_address_split(struct arena *arena, const char *delimiters, struct ex
 	node->local = str_slice(node->address.data, (size_t)at);
 	node->user = node->local;
 	node->extension = str_slice("", 0);
-	text = inside(node->local);
+	text = text_inside_quotes(node->local);
 	length = user_length(text, str_from(delimiters));
 	if (length == text.length)
 		return;
 	node->extension = str_skip(text, length);
 	node->user = str_slice(text.data, length);
 	if (is_quoted(node->local))
-		node->user = requote(arena, node->user);
+		node->user = requote_local_part(arena, node->user);
 }
 
 struct str expand_address_join(struct arena *arena, struct str local, struct str domain)
@@ -83,7 +83,7 @@ struct str expand_address_extend(struct arena *arena, struct str address, struct
 {
 	ptrdiff_t at = str_find_last(address, '@');
 	struct str domain = str_skip(address, (size_t)at + 1);
-	struct str text = inside(str_slice(address.data, (size_t)at));
+	struct str text = text_inside_quotes(str_slice(address.data, (size_t)at));
 	struct str local;
 	char *longer;
 
@@ -92,7 +92,7 @@ struct str expand_address_extend(struct arena *arena, struct str address, struct
 	longer = arena_alloc(arena, text.length + extension.length);
 	memcpy(longer, text.data, text.length);
 	memcpy(longer + text.length, extension.data, extension.length);
-	local = requote(arena, str_slice(longer, text.length + extension.length));
+	local = requote_local_part(arena, str_slice(longer, text.length + extension.length));
 	return local.length > 0 ? join_bounded(arena, local, domain) : local;
 }
 
@@ -112,7 +112,7 @@ static struct str after_plus(struct arena *arena, struct str extension)
 /* USER with each '+' escaped, and EXTENSION, which begins with one. */
 static struct str escape_plus(struct arena *arena, struct str user, struct str extension)
 {
-	struct str text = inside(user);
+	struct str text = text_inside_quotes(user);
 	struct buffer local CLEANUP(buffer_clear) = {0};
 
 	buffer_append_byte(&local, '"');

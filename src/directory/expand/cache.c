@@ -24,7 +24,7 @@ struct expand_cache *expand_cache_new(void)
 	return memory_alloc_zero(1, sizeof(struct expand_cache));
 }
 
-static void drop(struct expand_cache *cache, struct entry *entry)
+static void drop_cached_record(struct expand_cache *cache, struct entry *entry)
 {
 	HASH_DEL(cache->entries, entry);
 	arena_free(entry->arena);
@@ -37,7 +37,7 @@ void expand_cache_empty(struct expand_cache *cache)
 	struct entry *next;
 
 	HASH_ITER (hh, cache->entries, entry, next)
-		drop(cache, entry);
+		drop_cached_record(cache, entry);
 }
 
 void expand_cache_free(struct expand_cache *cache)
@@ -46,7 +46,7 @@ void expand_cache_free(struct expand_cache *cache)
 	free(cache);
 }
 
-static struct entry *find(struct expand_cache *cache, struct str name)
+static struct entry *find_cached_record(struct expand_cache *cache, struct str name)
 {
 	struct entry *entry;
 
@@ -59,9 +59,9 @@ void expand_cache_forget(struct expand_cache *cache, const struct directory_key 
 	struct entry *entry = NULL;
 
 	if (key->table == DIRECTORY_DOMAIN || key->table == DIRECTORY_ADDRESS)
-		entry = find(cache, key->name);
+		entry = find_cached_record(cache, key->name);
 	if (entry != NULL)
-		drop(cache, entry);
+		drop_cached_record(cache, entry);
 }
 
 void expand_cache_keep(struct expand_cache *cache, const struct directory_key *key,
@@ -71,7 +71,7 @@ void expand_cache_keep(struct expand_cache *cache, const struct directory_key *k
 
 	expand_cache_forget(cache, key);
 	if (HASH_COUNT(cache->entries) == ENTRIES_MAX)
-		drop(cache, cache->entries);
+		drop_cached_record(cache, cache->entries);
 	entry = memory_alloc_zero(1, sizeof *entry + key->name.length);
 	memcpy(entry->name, key->name.data, key->name.length);
 	if (record != NULL) {
@@ -84,7 +84,7 @@ void expand_cache_keep(struct expand_cache *cache, const struct directory_key *k
 bool expand_cache_find(struct expand_cache *cache, const struct directory_key *key,
 		       const struct directory_record **record_out)
 {
-	struct entry *entry = find(cache, key->name);
+	struct entry *entry = find_cached_record(cache, key->name);
 
 	if (entry == NULL)
 		return false;

@@ -14,7 +14,7 @@ static struct str form_of(struct expansion *expansion, struct str text,
 	return arena_copy_str(expansion->arena, buffer_view(&expansion->scratch));
 }
 
-static bool is_ascii(struct str text)
+static bool is_ascii_local_part(struct str text)
 {
 	for (size_t i = 0; i < text.length; i++)
 		if ((unsigned char)text.data[i] >= 0x80)
@@ -24,7 +24,7 @@ static bool is_ascii(struct str text)
 
 /* Normalizes the address, as the local parts of a domain of ours are ours to interpret. False: it
  * is not valid, and NODE ends. */
-static bool understand(struct expansion *expansion, struct expand_node *node)
+static bool normalize_node_address(struct expansion *expansion, struct expand_node *node)
 {
 	if (node->address.length == 0) {
 		struct str local = form_of(expansion, node->local, directory_key_local);
@@ -39,7 +39,7 @@ static bool understand(struct expansion *expansion, struct expand_node *node)
 			return false;
 		}
 		/* results keep quotes and case as received, for what inspects headers */
-		if (!is_ascii(node->shown) || str_find(node->shown, '@') < 0)
+		if (!is_ascii_local_part(node->shown) || str_find(node->shown, '@') < 0)
 			node->shown = node->address;
 	}
 	expand_address_split(expansion->arena, expansion->expander->config->recipient_delimiter,
@@ -53,7 +53,7 @@ static void take_configured(struct expansion *expansion, struct expand_node *nod
 	node->facts = (struct expand_domain){.kind = EXPAND_LOCAL,
 					     .service = str_from(domain->service->name),
 					     .configured = domain};
-	if (understand(expansion, node))
+	if (normalize_node_address(expansion, node))
 		node->wish = EXPAND_WANTS_ADDRESS;
 }
 
@@ -66,7 +66,7 @@ static void go_to_domain(struct expansion *expansion, struct expand_node *node, 
 }
 
 /* Continues with the postmaster of this host: of the default domain, or else of the first one. */
-static void take_host(struct expansion *expansion, struct expand_node *node)
+static void take_postmaster_of_host(struct expansion *expansion, struct expand_node *node)
 {
 	const struct config *config = expansion->expander->config;
 	const char *domain = config_default_domain(config);
@@ -87,7 +87,7 @@ static void take_host(struct expansion *expansion, struct expand_node *node)
 static void take_foreign(struct expansion *expansion, struct expand_node *node)
 {
 	if (node->host != EXPAND_NO_HOST)
-		take_host(expansion, node);
+		take_postmaster_of_host(expansion, node);
 	else if (node == expansion->root)
 		expand_end(node, (struct directory_route){.kind = DIRECTORY_ROUTE_ELSEWHERE});
 	else
@@ -120,7 +120,7 @@ void expand_node_take_domain(struct expansion *expansion, struct expand_node *no
 		take_foreign(expansion, node);
 		return;
 	}
-	if (!understand(expansion, node))
+	if (!normalize_node_address(expansion, node))
 		return;
 	kind = directory_record_field(record, "kind");
 	if (str_equal(kind, STR("alias"))) {

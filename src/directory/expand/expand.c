@@ -52,7 +52,7 @@ static bool is_cached(const struct directory_store *store, const struct director
 }
 
 /* Continues with NODE as far as possible without the store. False: the store must be asked. */
-static bool recall(struct expansion *expansion, struct expand_node *node)
+static bool recall_record(struct expansion *expansion, struct expand_node *node)
 {
 	struct directory_expander *expander = expansion->expander;
 	const struct directory_record *record = NULL;
@@ -68,7 +68,7 @@ static bool recall(struct expansion *expansion, struct expand_node *node)
 	return true;
 }
 
-static void go_on(struct expansion *expansion, struct expand_node *node)
+static void continue_expanded_node(struct expansion *expansion, struct expand_node *node)
 {
 	while (node->wish != EXPAND_DONE) {
 		if (node->wish == EXPAND_WANTS_DOMAIN && expand_node_configure(expansion, node))
@@ -76,7 +76,7 @@ static void go_on(struct expansion *expansion, struct expand_node *node)
 		expand_node_wish(expansion, node);
 		if (expansion->expander->store != NULL)
 			add_dependency(expansion, &node->key);
-		if (!recall(expansion, node)) {
+		if (!recall_record(expansion, node)) {
 			expand_queue_append(&expansion->pending, node);
 			return;
 		}
@@ -86,12 +86,12 @@ static void go_on(struct expansion *expansion, struct expand_node *node)
 /* Continues with NODE, and with what it leads to, as far as the cache allows. */
 static void go_on_from(struct expansion *expansion, struct expand_node *node)
 {
-	go_on(expansion, node);
+	continue_expanded_node(expansion, node);
 	while (expansion->fresh.first != NULL)
-		go_on(expansion, expand_queue_take(&expansion->fresh));
+		continue_expanded_node(expansion, expand_queue_take(&expansion->fresh));
 }
 
-static void begin(struct expansion *expansion)
+static void begin_expansion(struct expansion *expansion)
 {
 	HASH_CLEAR(hh, expansion->nodes);
 	expand_queue_empty(&expansion->pending);
@@ -108,7 +108,8 @@ static void begin(struct expansion *expansion)
 	go_on_from(expansion, expansion->root);
 }
 
-static void take_records(struct expansion *expansion, const struct directory_record *const *records)
+static void take_records_of_nodes(struct expansion *expansion,
+				  const struct directory_record *const *records)
 {
 	struct directory_expander *expander = expansion->expander;
 
@@ -122,10 +123,10 @@ static void take_records(struct expansion *expansion, const struct directory_rec
 	}
 }
 
-static void run(struct expansion *expansion);
+static void run_expansion(struct expansion *expansion);
 
-static void on_got(void *context, int error, const struct directory_record *const *records,
-		   uint64_t version)
+static void on_records_of_nodes(void *context, int error,
+				const struct directory_record *const *records, uint64_t version)
 {
 	struct expansion *expansion = context;
 	const struct directory_store *store = expansion->expander->store;
@@ -134,17 +135,17 @@ static void on_got(void *context, int error, const struct directory_record *cons
 	if (error < 0) {
 		expansion->error = error;
 	} else if (expansion->is_stale) {
-		begin(expansion);
+		begin_expansion(expansion);
 	} else {
 		note_version(expansion, version,
 			     store->read_version != 0 ? store->read_version : version);
-		take_records(expansion, records);
+		take_records_of_nodes(expansion, records);
 	}
-	run(expansion);
+	run_expansion(expansion);
 }
 
 /* Asks for the records of pending nodes, as many as fit into one question. */
-static void ask(struct expansion *expansion)
+static void ask_for_pending_records(struct expansion *expansion)
 {
 	struct directory_store *store = expansion->expander->store;
 	struct directory_key one;
@@ -165,7 +166,7 @@ static void ask(struct expansion *expansion)
 		expand_queue_append(&expansion->asked, node);
 	}
 	expansion->is_waiting = true;
-	store->operations->get(store, keys, count, on_got, expansion);
+	store->operations->get(store, keys, count, on_records_of_nodes, expansion);
 }
 
 void expand_free(struct expansion *expansion)
@@ -175,7 +176,7 @@ void expand_free(struct expansion *expansion)
 	free(expansion);
 }
 
-static void recycle(struct expansion *expansion)
+static void recycle_expansion(struct expansion *expansion)
 {
 	struct directory_expander *expander = expansion->expander;
 
@@ -192,7 +193,7 @@ static void recycle(struct expansion *expansion)
 
 /* Data read partly before and partly after a change may refuse an address that existed before and
  * exists after it, as when an alias and its target are renamed in one transaction. */
-static bool is_doubtful(const struct expansion *expansion)
+static bool is_doubtful_refusal(const struct expansion *expansion)
 {
 	bool is_refused = false;
 
@@ -202,7 +203,7 @@ static bool is_doubtful(const struct expansion *expansion)
 }
 
 /* Whether data of the store refuse it that may be outdated, as the link is lost. */
-static bool is_outdated(const struct expansion *expansion)
+static bool is_refused_by_outdated_data(const struct expansion *expansion)
 {
 	const struct directory_store *store = expansion->expander->store;
 
@@ -215,24 +216,24 @@ static bool is_outdated(const struct expansion *expansion)
 }
 
 /* True: there are routes, or an error. */
-static bool conclude(struct expansion *expansion)
+static bool conclude_expansion(struct expansion *expansion)
 {
 	if (expansion->error < 0)
 		return true;
 	expand_walk(expansion);
-	if (is_outdated(expansion))
+	if (is_refused_by_outdated_data(expansion))
 		expansion->error = -ENOTCONN;
-	if (expansion->error < 0 || !is_doubtful(expansion))
+	if (expansion->error < 0 || !is_doubtful_refusal(expansion))
 		return true;
 	if (++expansion->attempts == ATTEMPTS_MAX) {
 		expansion->error = -ETIMEDOUT;
 		return true;
 	}
-	begin(expansion);
+	begin_expansion(expansion);
 	return false;
 }
 
-static void finish(struct expansion *expansion)
+static void finish_address_expansion(struct expansion *expansion)
 {
 	struct directory_expander *expander = expansion->expander;
 	struct directory_expansion result = {0};
@@ -251,10 +252,10 @@ static void finish(struct expansion *expansion)
 	}
 	expansion->expanded(expansion->context, expansion->error,
 			    expansion->error == 0 ? &result : NULL);
-	recycle(expansion);
+	recycle_expansion(expansion);
 }
 
-static void run(struct expansion *expansion)
+static void run_expansion(struct expansion *expansion)
 {
 	if (expansion->is_running)
 		return;
@@ -262,11 +263,11 @@ static void run(struct expansion *expansion)
 	do {
 		while (!expansion->is_waiting && expansion->error == 0 && !expansion->is_too_big &&
 		       expansion->pending.first != NULL)
-			ask(expansion);
-	} while (!expansion->is_waiting && !conclude(expansion));
+			ask_for_pending_records(expansion);
+	} while (!expansion->is_waiting && !conclude_expansion(expansion));
 	expansion->is_running = false;
 	if (!expansion->is_waiting)
-		finish(expansion);
+		finish_address_expansion(expansion);
 }
 
 static struct expansion *take_spare(struct directory_expander *expander)
@@ -296,6 +297,6 @@ void directory_expand(struct directory_expander *expander, struct str address,
 	expansion->attempts = 0;
 	expansion->is_waiting = false;
 	DL_APPEND(expander->under_way, expansion);
-	begin(expansion);
-	run(expansion);
+	begin_expansion(expansion);
+	run_expansion(expansion);
 }

@@ -25,7 +25,8 @@ struct expand_node *expand_queue_take(struct expand_queue *queue)
 	return node;
 }
 
-static void attach(struct expansion *expansion, struct expand_node *node, struct expand_node *child)
+static void attach_child_node(struct expansion *expansion, struct expand_node *node,
+			      struct expand_node *child)
 {
 	size_t count = node->child_count;
 
@@ -45,11 +46,11 @@ struct expand_node *expand_add_leaf(struct expansion *expansion, struct expand_n
 	struct expand_node *leaf = arena_alloc(expansion->arena, sizeof *leaf);
 
 	expansion->node_count++;
-	attach(expansion, node, leaf);
+	attach_child_node(expansion, node, leaf);
 	return leaf;
 }
 
-static void remember(struct expansion *expansion, struct expand_node *node)
+static void remember_expanded_node(struct expansion *expansion, struct expand_node *node)
 {
 	HASH_ADD_KEYPTR(hh, expansion->nodes, node->address.data, node->address.length, node);
 }
@@ -61,7 +62,8 @@ static bool is_too_deep(const struct expand_node *node)
 
 /* NODE is DEPTH steps away. By fewer than it seemed, all it leads to is so, too; what was too deep
  * before continues now. */
-static void reach(struct expansion *expansion, struct expand_node *node, unsigned depth)
+static void reach_node_at_depth(struct expansion *expansion, struct expand_node *node,
+				unsigned depth)
 {
 	bool was_too_deep = is_too_deep(node);
 
@@ -73,7 +75,7 @@ static void reach(struct expansion *expansion, struct expand_node *node, unsigne
 		expand_queue_append(&expansion->fresh, node);
 	}
 	for (size_t i = 0; i < node->child_count; i++)
-		reach(expansion, node->children[i], depth + 1);
+		reach_node_at_depth(expansion, node->children[i], depth + 1);
 }
 
 void expand_add_child(struct expansion *expansion, struct expand_node *node, struct str address)
@@ -81,11 +83,11 @@ void expand_add_child(struct expansion *expansion, struct expand_node *node, str
 	struct expand_node *child;
 
 	if (expansion->nodes == NULL)
-		remember(expansion, expansion->root);
+		remember_expanded_node(expansion, expansion->root);
 	HASH_FIND(hh, expansion->nodes, address.data, address.length, child);
 	if (child != NULL) {
-		attach(expansion, node, child);
-		reach(expansion, child, node->depth + 1);
+		attach_child_node(expansion, node, child);
+		reach_node_at_depth(expansion, child, node->depth + 1);
 		return;
 	}
 	if (expansion->node_count >= EXPAND_NODES_MAX) {
@@ -97,7 +99,7 @@ void expand_add_child(struct expansion *expansion, struct expand_node *node, str
 	child->domain = str_skip(address, (size_t)str_find_last(address, '@') + 1);
 	child->depth = node->depth + 1;
 	child->wish = is_too_deep(child) ? EXPAND_DONE : EXPAND_WANTS_DOMAIN;
-	remember(expansion, child);
+	remember_expanded_node(expansion, child);
 	if (!is_too_deep(child)) /* else the walk ends before it */
 		expand_queue_append(&expansion->fresh, child);
 }

@@ -3,7 +3,7 @@
 #include "directory/expand/internal.h"
 #include <string.h>
 
-static struct str copy(struct expansion *expansion, struct str text)
+static struct str copy_text_to_expansion(struct expansion *expansion, struct str text)
 {
 	return arena_copy_str(expansion->arena, text);
 }
@@ -62,24 +62,25 @@ static bool goes_elsewhere(const struct expand_node *node, struct str service)
 	return node->facts.kind == EXPAND_RELAY && service.length == 0;
 }
 
-static const char *delimiters(const struct expansion *expansion)
+static const char *recipient_delimiters(const struct expansion *expansion)
 {
 	return expansion->expander->config->recipient_delimiter;
 }
 
 /* A relay gets what came. */
-static struct str told(const struct expansion *expansion, const struct expand_node *node,
-		       struct str service, struct str extension)
+static struct str address_told_to_service(const struct expansion *expansion,
+					  const struct expand_node *node, struct str service,
+					  struct str extension)
 {
 	return goes_elsewhere(node, service)
 		       ? node->shown
-		       : expand_address_told(expansion->arena, delimiters(expansion), node,
-					     extension);
+		       : expand_address_told(expansion->arena, recipient_delimiters(expansion),
+					     node, extension);
 }
 
 /* EXTENSION is empty if the record is of the address with its extension. */
-static void take_mailbox(struct expansion *expansion, struct expand_node *node,
-			 const struct directory_record *record, struct str extension)
+static void take_mailbox_record(struct expansion *expansion, struct expand_node *node,
+				const struct directory_record *record, struct str extension)
 {
 	struct str service = directory_record_field(record, "service");
 	struct str user = directory_record_field(record, "user");
@@ -87,20 +88,21 @@ static void take_mailbox(struct expansion *expansion, struct expand_node *node,
 	struct str address;
 
 	if (mailbox.length == 0)
-		address = told(expansion, node, service, extension);
+		address = address_told_to_service(expansion, node, service, extension);
 	else if (goes_elsewhere(node, service))
-		address = expand_address_extend(expansion->arena, copy(expansion, mailbox),
-						extension);
+		address = expand_address_extend(
+			expansion->arena, copy_text_to_expansion(expansion, mailbox), extension);
 	else
-		address = expand_address_mailbox(expansion->arena, delimiters(expansion),
-						 copy(expansion, mailbox), extension);
+		address = expand_address_mailbox(expansion->arena, recipient_delimiters(expansion),
+						 copy_text_to_expansion(expansion, mailbox),
+						 extension);
 	if (address.length == 0) {
 		expand_refuse(expansion, node, "5.1.3", "The address is too long");
 	} else if (service.length > 0) {
 		expand_deliver(expansion, node, service, address, false);
 	} else if (user.length > 0) {
 		node->told = address;
-		node->wanted = copy(expansion, user);
+		node->wanted = copy_text_to_expansion(expansion, user);
 		node->wish = EXPAND_WANTS_USER;
 	} else {
 		deliver_by_domain(expansion, node, address);
@@ -114,21 +116,22 @@ static void take_own_target(struct expansion *expansion, struct expand_node *nod
 	struct expand_node *own = expand_add_leaf(expansion, node);
 	struct str address;
 
-	own->shown = copy(expansion, target);
+	own->shown = copy_text_to_expansion(expansion, target);
 	own->domain = node->domain;
 	own->facts = node->facts;
-	address = goes_elsewhere(own, str_slice("", 0))
-			  ? own->shown
-			  : expand_address_mailbox(expansion->arena, delimiters(expansion),
-						   own->shown, str_slice("", 0));
+	address =
+		goes_elsewhere(own, str_slice("", 0))
+			? own->shown
+			: expand_address_mailbox(expansion->arena, recipient_delimiters(expansion),
+						 own->shown, str_slice("", 0));
 	if (address.length > 0)
 		deliver_by_domain(expansion, own, address);
 	else
 		expand_refuse(expansion, own, "5.1.3", "The address is too long");
 }
 
-static void take_forward(struct expansion *expansion, struct expand_node *node,
-			 const struct directory_record *record)
+static void take_forward_record(struct expansion *expansion, struct expand_node *node,
+				const struct directory_record *record)
 {
 	node->wish = EXPAND_DONE;
 	for (size_t i = 0; i < record->field_count; i++) {
@@ -139,7 +142,8 @@ static void take_forward(struct expansion *expansion, struct expand_node *node,
 		if (str_equal(target, record->key.name)) {
 			take_own_target(expansion, node, target);
 		} else {
-			expand_add_child(expansion, node, copy(expansion, target));
+			expand_add_child(expansion, node,
+					 copy_text_to_expansion(expansion, target));
 		}
 	}
 }
@@ -147,7 +151,8 @@ static void take_forward(struct expansion *expansion, struct expand_node *node,
 static void take_alias(struct expansion *expansion, struct expand_node *node,
 		       const struct directory_record *record, struct str extension)
 {
-	struct str target = copy(expansion, directory_record_field(record, "target"));
+	struct str target =
+		copy_text_to_expansion(expansion, directory_record_field(record, "target"));
 
 	node->wish = EXPAND_DONE;
 	target = expand_address_extend(expansion->arena, target, extension);
@@ -157,23 +162,24 @@ static void take_alias(struct expansion *expansion, struct expand_node *node,
 		expand_add_child(expansion, node, target);
 }
 
-static void take_list(struct expansion *expansion, struct expand_node *node,
-		      const struct directory_record *record)
+static void take_list_record(struct expansion *expansion, struct expand_node *node,
+			     const struct directory_record *record)
 {
 	struct str verp = directory_record_field(record, "verp");
 
 	expand_end(node,
 		   (struct directory_route){
 			   .kind = DIRECTORY_ROUTE_LIST,
-			   .address = copy(expansion, record->key.name),
-			   .owner = copy(expansion, directory_record_field(record, "owner")),
+			   .address = copy_text_to_expansion(expansion, record->key.name),
+			   .owner = copy_text_to_expansion(expansion,
+							   directory_record_field(record, "owner")),
 			   .verp = str_equal(verp, STR("yes")),
 			   .post = directory_post_find(directory_record_field(record, "post")),
 		   });
 }
 
-static void take_refusal(struct expansion *expansion, struct expand_node *node,
-			 const struct directory_record *record)
+static void take_refused_record(struct expansion *expansion, struct expand_node *node,
+				const struct directory_record *record)
 {
 	struct str status = directory_record_field(record, "status");
 	struct str text = directory_record_field(record, "text");
@@ -202,7 +208,7 @@ static bool refuse_by_state(struct expansion *expansion, struct expand_node *nod
 static void take_program(struct expansion *expansion, struct expand_node *node, struct str service,
 			 struct str extension)
 {
-	struct str address = told(expansion, node, service, extension);
+	struct str address = address_told_to_service(expansion, node, service, extension);
 
 	if (address.length > 0)
 		expand_deliver(expansion, node, service, address, true);
@@ -210,34 +216,34 @@ static void take_program(struct expansion *expansion, struct expand_node *node, 
 		expand_refuse(expansion, node, "5.1.3", "The address is too long");
 }
 
-static void take_record(struct expansion *expansion, struct expand_node *node,
-			const struct directory_record *record, struct str extension)
+static void take_record_by_kind(struct expansion *expansion, struct expand_node *node,
+				const struct directory_record *record, struct str extension)
 {
 	struct str kind = directory_record_field(record, "kind");
 
 	if (refuse_by_state(expansion, node, record))
 		return;
 	if (str_equal(kind, STR("mailbox")))
-		take_mailbox(expansion, node, record, extension);
+		take_mailbox_record(expansion, node, record, extension);
 	else if (str_equal(kind, STR("forward")))
-		take_forward(expansion, node, record);
+		take_forward_record(expansion, node, record);
 	else if (str_equal(kind, STR("alias")))
 		take_alias(expansion, node, record, extension);
 	else if (str_equal(kind, STR("list")))
-		take_list(expansion, node, record);
+		take_list_record(expansion, node, record);
 	else if (str_equal(kind, STR("program")))
 		take_program(expansion, node, directory_record_field(record, "service"), extension);
 	else
-		take_refusal(expansion, node, record);
+		take_refused_record(expansion, node, record);
 }
 
-static bool is_refusal(const struct directory_record *record)
+static bool is_refused_record(const struct directory_record *record)
 {
 	return str_equal(directory_record_field(record, "kind"), STR("refused")) ||
 	       directory_record_state(record) != DIRECTORY_ACTIVE;
 }
 
-static bool is_configured(const struct expand_node *node, struct str local)
+static bool is_configured_address(const struct expand_node *node, struct str local)
 {
 	const struct config_domain *domain = node->facts.configured;
 
@@ -248,7 +254,7 @@ static bool is_configured(const struct expand_node *node, struct str local)
 static void deliver_found(struct expansion *expansion, struct expand_node *node,
 			  struct str extension)
 {
-	struct str address = told(expansion, node, str_slice("", 0), extension);
+	struct str address = address_told_to_service(expansion, node, str_slice("", 0), extension);
 
 	if (address.length > 0)
 		deliver_by_domain(expansion, node, address);
@@ -256,12 +262,12 @@ static void deliver_found(struct expansion *expansion, struct expand_node *node,
 		expand_refuse(expansion, node, "5.1.3", "The address is too long");
 }
 
-static void take_address(struct expansion *expansion, struct expand_node *node,
-			 const struct directory_record *record)
+static void take_address_record(struct expansion *expansion, struct expand_node *node,
+				const struct directory_record *record)
 {
 	if (record != NULL)
-		take_record(expansion, node, record, str_slice("", 0));
-	else if (is_configured(node, node->local))
+		take_record_by_kind(expansion, node, record, str_slice("", 0));
+	else if (is_configured_address(node, node->local))
 		deliver_found(expansion, node, str_slice("", 0));
 	else
 		node->wish = node->extension.length > 0 ? EXPAND_WANTS_USERS_ADDRESS
@@ -272,8 +278,8 @@ static void take_users_address(struct expansion *expansion, struct expand_node *
 			       const struct directory_record *record)
 {
 	if (record != NULL)
-		take_record(expansion, node, record, node->extension);
-	else if (is_configured(node, node->user))
+		take_record_by_kind(expansion, node, record, node->extension);
+	else if (is_configured_address(node, node->user))
 		deliver_found(expansion, node, node->extension);
 	else
 		node->wish = EXPAND_WANTS_CATCH_ALL;
@@ -286,8 +292,8 @@ static void take_catch_all(struct expansion *expansion, struct expand_node *node
 	bool is_postmaster = node->facts.kind == EXPAND_LOCAL && expand_is_postmaster(node->user);
 
 	/* a catch-all may refuse all other addresses, but not the postmaster */
-	if (record != NULL && !(is_postmaster && is_refusal(record)))
-		take_record(expansion, node, record, node->extension);
+	if (record != NULL && !(is_postmaster && is_refused_record(record)))
+		take_record_by_kind(expansion, node, record, node->extension);
 	else if (is_postmaster || node->facts.kind == EXPAND_RELAY ||
 		 (configured != NULL && configured->address_count == 0))
 		deliver_found(expansion, node, node->extension);
@@ -295,8 +301,8 @@ static void take_catch_all(struct expansion *expansion, struct expand_node *node
 		expand_refuse(expansion, node, "5.1.1", "No such user here");
 }
 
-static void take_user(struct expansion *expansion, struct expand_node *node,
-		      const struct directory_record *record)
+static void take_user_record(struct expansion *expansion, struct expand_node *node,
+			     const struct directory_record *record)
 {
 	struct str server;
 
@@ -313,7 +319,7 @@ static void take_user(struct expansion *expansion, struct expand_node *node,
 		deliver_by_domain(expansion, node, node->told);
 		return;
 	}
-	node->wanted = copy(expansion, server);
+	node->wanted = copy_text_to_expansion(expansion, server);
 	node->wish = EXPAND_WANTS_SERVER;
 }
 
@@ -338,7 +344,7 @@ void expand_node_take(struct expansion *expansion, struct expand_node *node,
 		expand_node_take_domain(expansion, node, record);
 		break;
 	case EXPAND_WANTS_ADDRESS:
-		take_address(expansion, node, record);
+		take_address_record(expansion, node, record);
 		break;
 	case EXPAND_WANTS_USERS_ADDRESS:
 		take_users_address(expansion, node, record);
@@ -347,7 +353,7 @@ void expand_node_take(struct expansion *expansion, struct expand_node *node,
 		take_catch_all(expansion, node, record);
 		break;
 	case EXPAND_WANTS_USER:
-		take_user(expansion, node, record);
+		take_user_record(expansion, node, record);
 		break;
 	case EXPAND_WANTS_SERVER:
 		take_server(expansion, node, record);

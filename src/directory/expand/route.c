@@ -28,8 +28,8 @@ void expand_refuse(struct expansion *expansion, struct expand_node *node, const 
 			 });
 }
 
-static bool fits(enum mail_template_kind kind, const char *template,
-		 const struct mail_template_values *values)
+static bool fits_mail_template(enum mail_template_kind kind, const char *template,
+			       const struct mail_template_values *values)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
 
@@ -43,7 +43,7 @@ static bool fits_login(const char *login, struct mail_template_values values)
 
 	mail_address_write(values.user, values.domain, &mailbox);
 	values.address = buffer_view(&mailbox);
-	return fits(MAIL_TEMPLATE_LOGIN, login, &values);
+	return fits_mail_template(MAIL_TEMPLATE_LOGIN, login, &values);
 }
 
 /* A check at RCPT, so that the client is refused: if the service refuses, it becomes a bounce, to
@@ -59,12 +59,13 @@ static bool can_take(const struct config_service *service, struct str address)
 	case CONFIG_SERVICE_MAILDIR:
 	case CONFIG_SERVICE_MBOX:
 	case CONFIG_SERVICE_MAILBOX:
-		return takes && fits(MAIL_TEMPLATE_PATH, service->path, &values);
+		return takes && fits_mail_template(MAIL_TEMPLATE_PATH, service->path, &values);
 	case CONFIG_SERVICE_IMAP:
 		return takes && fits_login(service->login, values);
 	case CONFIG_SERVICE_PIPE:
 		for (size_t i = 0; takes && i < service->command_count; i++)
-			takes = fits(MAIL_TEMPLATE_ARGUMENT, service->command[i], &values);
+			takes = fits_mail_template(MAIL_TEMPLATE_ARGUMENT, service->command[i],
+						   &values);
 		return takes;
 	case CONFIG_SERVICE_LMTP:
 	case CONFIG_SERVICE_KINDS:

@@ -19,7 +19,7 @@ struct walk {
 };
 
 /* Grows the array by doubling in the arena, so N routes cost O(N). */
-static void append(struct expansion *expansion, const struct directory_route *route)
+static void append_expanded_route(struct expansion *expansion, const struct directory_route *route)
 {
 	size_t count = expansion->route_count;
 	struct directory_route *grown;
@@ -52,7 +52,7 @@ static bool is_seen(struct walk *walk, const struct directory_route *route)
 	return false;
 }
 
-static void emit(struct walk *walk, const struct directory_route *route)
+static void emit_expanded_route(struct walk *walk, const struct directory_route *route)
 {
 	struct expansion *expansion = walk->expansion;
 
@@ -62,7 +62,7 @@ static void emit(struct walk *walk, const struct directory_route *route)
 	if (expansion->route_count == DIRECTORY_TARGETS_MAX)
 		expansion->is_too_big = true;
 	else
-		append(expansion, route);
+		append_expanded_route(expansion, route);
 }
 
 /* A fault of the data, so a temporary refusal: the mail waits until it is corrected. */
@@ -71,7 +71,7 @@ static void emit_refusal(struct walk *walk, const struct expand_node *node, cons
 	struct expand_node end = {.shown = node->shown};
 
 	expand_refuse(walk->expansion, &end, "4.4.6", "%s", text);
-	emit(walk, &end.route);
+	emit_expanded_route(walk, &end.route);
 }
 
 static void append_step(struct buffer *out, struct str address)
@@ -106,7 +106,7 @@ static void emit_loop(struct walk *walk, const struct expand_node *node)
 }
 
 /* The path to NODE may be longer than its depth, which alone is bounded. */
-static void visit(struct walk *walk, struct expand_node *node)
+static void visit_expanded_node(struct walk *walk, struct expand_node *node)
 {
 	if (node->is_on_path) {
 		emit_loop(walk, node);
@@ -116,7 +116,7 @@ static void visit(struct walk *walk, struct expand_node *node)
 		return;
 	if (node->is_end) {
 		node->is_walked = true;
-		emit(walk, &node->route);
+		emit_expanded_route(walk, &node->route);
 		return;
 	}
 	if (node->depth >= DIRECTORY_DEPTH_MAX) {
@@ -127,7 +127,7 @@ static void visit(struct walk *walk, struct expand_node *node)
 	walk->has_several |= node->child_count > 1;
 	for (size_t i = 0; i < node->child_count && !walk->expansion->is_too_big; i++) {
 		node->next = node->children[i];
-		visit(walk, node->children[i]);
+		visit_expanded_node(walk, node->children[i]);
 	}
 	node->is_on_path = false;
 	node->is_walked = true;
@@ -139,7 +139,7 @@ void expand_walk(struct expansion *expansion)
 
 	expansion->route_count = 0;
 	if (!expansion->is_too_big)
-		visit(&walk, expansion->root);
+		visit_expanded_node(&walk, expansion->root);
 	HASH_CLEAR(hh, walk.seen);
 	if (expansion->is_too_big) {
 		expansion->route_count = 0;

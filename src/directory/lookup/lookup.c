@@ -41,7 +41,7 @@ bool directory_is_served(const struct directory *directory)
 
 /* --- what becomes of an address --- */
 
-static void on_answer(void *context, const struct directory_answer_text *answer)
+static void on_route_answered(void *context, const struct directory_answer_text *answer)
 {
 	struct directory_request *request = context;
 	struct directory_result result = {.arena = arena_new()};
@@ -84,7 +84,7 @@ void directory_lookup(struct directory *directory, struct str address, directory
 		.found = found,
 		.context = context,
 		.directory = directory,
-		.question = {.answered = on_answer, .context = request},
+		.question = {.answered = on_route_answered, .context = request},
 	};
 	directory_client_get(directory->client, "route", address, PATIENCE_US, &request->question);
 }
@@ -138,7 +138,7 @@ bool directory_is_default_address(const struct directory *directory, struct str 
 
 /* --- members of lists --- */
 
-static void on_page(void *context, const struct directory_answer_text *answer)
+static void on_members_answered(void *context, const struct directory_answer_text *answer)
 {
 	struct directory_members_request *request = context;
 	struct str *members = memory_alloc((answer->result_count + 1) * sizeof *members);
@@ -172,7 +172,7 @@ static void list_pairs(struct directory *directory, enum directory_table table, 
 		.listed = listed,
 		.context = context,
 		.directory = directory,
-		.question = {.answered = on_page, .context = request},
+		.question = {.answered = on_members_answered, .context = request},
 	};
 	buffer_append_str(&request->prefix, first);
 	buffer_append_byte(&request->prefix, ' ');
@@ -293,7 +293,7 @@ static void on_look(void *context, const struct directory_answer_text *answer)
 
 /* Probes with a question whose answer is never cached, so it shows whether the data are readable.
  * */
-static void look(void *context)
+static void probe_directory(void *context)
 {
 	struct directory *directory = context;
 
@@ -323,7 +323,7 @@ void directory_await(struct directory *directory, void (*back)(void *context), v
 }
 
 /* A server was connected, or lost. */
-static void on_state(void *context, bool is_up)
+static void on_directory_server_state(void *context, bool is_up)
 {
 	struct directory *directory = context;
 
@@ -332,7 +332,7 @@ static void on_state(void *context, bool is_up)
 		os_timer_start(directory->look_timer, 0);
 }
 
-static const struct directory_client_handler client_handler = {on_state};
+static const struct directory_client_handler client_handler = {on_directory_server_state};
 
 /* --- life --- */
 
@@ -356,7 +356,7 @@ struct directory *directory_new(struct os_loop *loop, const struct config *confi
 	buffer_append_byte(&server, '\0');
 	directory->loop = loop;
 	directory->server = memory_copy_string(buffer_data(&server));
-	directory->look_timer = os_timer_new(loop, look, directory);
+	directory->look_timer = os_timer_new(loop, probe_directory, directory);
 	directory->look_delay_us = LOOK_US;
 	directory->back_at_us = INT64_MIN / 2;
 	directory->configured = directory_expander_new(NULL, config);

@@ -37,7 +37,7 @@ const struct directory_target *directory_result_closed_list(const struct directo
 	return is_closed ? &result->targets[0] : NULL;
 }
 
-static void add(struct directory_posting *post, struct str text)
+static void add_name_of_poster(struct directory_posting *post, struct str text)
 {
 	struct name *added;
 
@@ -58,7 +58,8 @@ static void post_free(struct directory_posting *post)
 	free(post);
 }
 
-static void finish(struct directory_posting *post, const struct mail_verdict *verdict, bool is_away)
+static void finish_posting(struct directory_posting *post, const struct mail_verdict *verdict,
+			   bool is_away)
 {
 	struct mail_verdict copy = *verdict;
 	directory_post_judged *judged = post->judged;
@@ -69,22 +70,23 @@ static void finish(struct directory_posting *post, const struct mail_verdict *ve
 	judged(context, &copy, is_away);
 }
 
-static void say(struct directory_posting *post, const char *status, const char *text)
+static void finish_posting_with_text(struct directory_posting *post, const char *status,
+				     const char *text)
 {
 	struct mail_verdict verdict;
 
 	mail_verdict_set(&verdict, status, "%s", text);
-	finish(post, &verdict, false);
+	finish_posting(post, &verdict, false);
 }
 
-static void grant(struct directory_posting *post)
+static void grant_posting(struct directory_posting *post)
 {
-	say(post, "2.1.5", "Recipient ok");
+	finish_posting_with_text(post, "2.1.5", "Recipient ok");
 }
 
-static void refuse(struct directory_posting *post)
+static void refuse_posting(struct directory_posting *post)
 {
-	say(post, "5.7.2", "This list takes no mail from this sender");
+	finish_posting_with_text(post, "5.7.2", "This list takes no mail from this sender");
 }
 
 /* --- from the sender up --- */
@@ -93,12 +95,12 @@ static void ask_page(struct directory_posting *post);
 
 static void next_name(struct directory_posting *post);
 
-static void on_route(void *context, const struct directory_result *result)
+static void on_route_of_list(void *context, const struct directory_result *result)
 {
 	struct directory_posting *post = context;
 
 	if (result->answer == DIRECTORY_UNKNOWN && result->is_away)
-		finish(post, &result->verdict, true);
+		finish_posting(post, &result->verdict, true);
 	else if (result->answer == DIRECTORY_FOUND && result->target_count == 1 &&
 		 result->targets[0].kind == DIRECTORY_TARGET_LIST)
 		ask_page(post);
@@ -111,28 +113,30 @@ static void next_name(struct directory_posting *post)
 {
 	post->name = post->name->hh.next;
 	if (post->name == NULL)
-		refuse(post);
+		refuse_posting(post);
 	else
-		directory_lookup(post->directory, post->name->text, on_route, post, &post->route);
+		directory_lookup(post->directory, post->name->text, on_route_of_list, post,
+				 &post->route);
 }
 
-static void on_page(void *context, const struct directory_members *page)
+static void on_lists_of_poster(void *context, const struct directory_members *page)
 {
 	struct directory_posting *post = context;
 
 	if (!page->is_known) {
-		finish(post, &page->verdict, true);
+		finish_posting(post, &page->verdict, true);
 		return;
 	}
 	for (size_t i = 0; i < page->count; i++) {
 		if (str_equal(page->members[i], post->list)) {
-			grant(post);
+			grant_posting(post);
 			return;
 		}
-		add(post, page->members[i]);
+		add_name_of_poster(post, page->members[i]);
 	}
 	if (HASH_COUNT(post->names) > DIRECTORY_TARGETS_MAX)
-		say(post, "4.4.6", "The sender is on more lists than are looked at");
+		finish_posting_with_text(post, "4.4.6",
+					 "The sender is on more lists than are looked at");
 	else
 		next_name(post);
 }
@@ -142,20 +146,20 @@ _Static_assert((int)DIRECTORY_LIST_MAX >= (int)DIRECTORY_TARGETS_MAX, "one page 
 /* Asks for the lists that have the name as a member. */
 static void ask_page(struct directory_posting *post)
 {
-	directory_list_memberships(post->directory, post->name->text, STR(""), on_page, post,
-				   &post->page);
+	directory_list_memberships(post->directory, post->name->text, STR(""), on_lists_of_poster,
+				   post, &post->page);
 }
 
-static void on_member(void *context, const struct directory_answer_text *answer)
+static void on_membership_answered(void *context, const struct directory_answer_text *answer)
 {
 	struct directory_posting *post = context;
 	struct mail_verdict verdict;
 
 	if (answer->error != DIRECTORY_ERROR_NONE) {
 		directory_read_error(answer, &verdict);
-		finish(post, &verdict, true);
+		finish_posting(post, &verdict, true);
 	} else if (answer->exists) {
-		grant(post);
+		grant_posting(post);
 	} else {
 		ask_page(post);
 	}
@@ -168,20 +172,21 @@ static void ask_member(struct directory_posting *post)
 	buffer_append_str(&key, post->list);
 	buffer_append_byte(&key, ' ');
 	buffer_append_str(&key, post->name->text);
-	post->question = (struct directory_question){.answered = on_member, .context = post};
+	post->question =
+		(struct directory_question){.answered = on_membership_answered, .context = post};
 	directory_get_record(post->directory, DIRECTORY_MEMBER, buffer_view(&key), &post->question);
 }
 
 /* --- the question --- */
 
 /* False: it is no address. */
-static bool take_sender(struct directory_posting *post, struct str sender)
+static bool take_poster(struct directory_posting *post, struct str sender)
 {
 	struct buffer form CLEANUP(buffer_clear) = {0};
 
 	if (directory_key_address(sender, &form) < 0)
 		return false;
-	add(post, buffer_view(&form));
+	add_name_of_poster(post, buffer_view(&form));
 	post->name = post->names;
 	return true;
 }
@@ -203,14 +208,14 @@ void directory_post_ask(struct directory *directory, const struct directory_targ
 					   .arena = arena_new()};
 	request->post = post;
 	post->list = arena_copy_str(post->arena, list->address);
-	is_address = take_sender(post, sender);
+	is_address = take_poster(post, sender);
 	is_owner = is_address && str_equal(post->name->text, list->owner);
 	if (list->post == DIRECTORY_POST_ANYONE || is_owner)
-		grant(post);
+		grant_posting(post);
 	else if (!directory_is_served(directory)) /* any more */
-		say(post, "4.3.5", "no directory is configured");
+		finish_posting_with_text(post, "4.3.5", "no directory is configured");
 	else if (list->post == DIRECTORY_POST_OWNERS || !is_address)
-		refuse(post);
+		refuse_posting(post);
 	else
 		ask_member(post);
 }

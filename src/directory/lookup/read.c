@@ -20,7 +20,7 @@ struct reader {
 	struct mail_verdict put_off; /* of a deferred target; class OK: no target is deferred */
 };
 
-static void put_off(struct directory_result *result, const char *status, const char *text)
+static void put_off_result(struct directory_result *result, const char *status, const char *text)
 {
 	result->answer = DIRECTORY_UNKNOWN;
 	result->target_count = 0;
@@ -42,7 +42,7 @@ static void log_service(struct str address, const char *text)
 	log_event(EVENT_DIRECTORY_SERVICE, log_str(address, address), log_string(text, text));
 }
 
-static bool take_address(struct str text, struct str *address_out)
+static bool take_target_address(struct str text, struct str *address_out)
 {
 	struct mail_address parsed;
 
@@ -61,7 +61,7 @@ static void put_off_service(struct reader *reader, const struct directory_target
 }
 
 /* The directory alone must not decide where we deliver: the service must list the server. */
-static bool take_local(struct reader *reader)
+static bool take_local_target(struct reader *reader)
 {
 	struct directory_target target = {.kind = DIRECTORY_TARGET_LOCAL,
 					  .service = reader->route.service,
@@ -70,7 +70,7 @@ static bool take_local(struct reader *reader)
 	const char *problem = NULL;
 
 	if ((target.server.length > 0 && !mail_server_is_in_form(target.server)) ||
-	    !take_address(reader->route.address, &target.address))
+	    !take_target_address(reader->route.address, &target.address))
 		return false;
 	service = config_service_find(reader->config, target.service);
 	if (service == NULL) {
@@ -93,28 +93,28 @@ static bool take_remote(struct reader *reader)
 {
 	struct directory_target target = {.kind = DIRECTORY_TARGET_REMOTE};
 
-	if (!take_address(reader->route.address, &target.address))
+	if (!take_target_address(reader->route.address, &target.address))
 		return false;
 	directory_result_add(reader->result, &target);
 	return true;
 }
 
-static bool take_list(struct reader *reader)
+static bool take_list_target(struct reader *reader)
 {
 	struct directory_target target = {.kind = DIRECTORY_TARGET_LIST,
 					  .verp = reader->route.verp,
 					  .post = reader->route.post};
 	struct str owner = reader->route.owner;
 
-	if (!take_address(reader->route.address, &target.address) ||
-	    (owner.length > 0 && !take_address(owner, &target.owner)))
+	if (!take_target_address(reader->route.address, &target.address) ||
+	    (owner.length > 0 && !take_target_address(owner, &target.owner)))
 		return false;
 	target.owner = arena_copy_str(reader->result->arena, target.owner);
 	directory_result_add(reader->result, &target);
 	return true;
 }
 
-static bool take_refusal(struct reader *reader)
+static bool take_refused_target(struct reader *reader)
 {
 	struct directory_target target = {.kind = DIRECTORY_TARGET_NONE};
 	struct str code = reader->route.status;
@@ -129,7 +129,7 @@ static bool take_refusal(struct reader *reader)
 	if (str_equal(code, STR("4.3.5")))
 		log_service(reader->route.address, target.verdict.text);
 	/* an invalid address is reported as the one that was asked for */
-	if (!take_address(reader->route.address, &target.address))
+	if (!take_target_address(reader->route.address, &target.address))
 		target.address = STR("");
 	reader->refusals++;
 	directory_result_add(reader->result, &target);
@@ -142,13 +142,13 @@ static bool take_elsewhere(struct reader *reader)
 	return true;
 }
 
-static bool take(struct reader *reader, const struct directory_route *route)
+static bool take_route_as_target(struct reader *reader, const struct directory_route *route)
 {
 	static bool (*const kinds[])(struct reader * reader) = {
-		[DIRECTORY_ROUTE_LOCAL] = take_local,
+		[DIRECTORY_ROUTE_LOCAL] = take_local_target,
 		[DIRECTORY_ROUTE_REMOTE] = take_remote,
-		[DIRECTORY_ROUTE_LIST] = take_list,
-		[DIRECTORY_ROUTE_REFUSE] = take_refusal,
+		[DIRECTORY_ROUTE_LIST] = take_list_target,
+		[DIRECTORY_ROUTE_REFUSE] = take_refused_target,
 		[DIRECTORY_ROUTE_ELSEWHERE] = take_elsewhere,
 	};
 
@@ -157,7 +157,7 @@ static bool take(struct reader *reader, const struct directory_route *route)
 }
 
 /* After the last result. */
-static bool conclude(struct reader *reader)
+static bool conclude_route_result(struct reader *reader)
 {
 	struct directory_result *result = reader->result;
 
@@ -167,7 +167,7 @@ static bool conclude(struct reader *reader)
 		return true;
 	}
 	if (reader->put_off.class != MAIL_OK) {
-		put_off(result, reader->put_off.status, reader->put_off.text);
+		put_off_result(result, reader->put_off.status, reader->put_off.text);
 		return true;
 	}
 	if (reader->is_elsewhere)
@@ -208,16 +208,16 @@ void directory_read_route(const struct config *config, const struct directory_an
 	for (size_t i = 0; i < answer->result_count && good; i++) {
 		struct directory_route route = directory_route_read(answer->results[i]);
 
-		good = take(&reader, &route);
+		good = take_route_as_target(&reader, &route);
 		if (!good)
 			log_strange(answer->results[i]);
 	}
-	if (good && !conclude(&reader)) {
+	if (good && !conclude_route_result(&reader)) {
 		log_strange(STR(""));
 		good = false;
 	}
 	if (!good)
-		put_off(result, "4.3.0", "The directory's answer makes no sense");
+		put_off_result(result, "4.3.0", "The directory's answer makes no sense");
 }
 
 void directory_read_expansion(const struct config *config, int error,
@@ -228,9 +228,9 @@ void directory_read_expansion(const struct config *config, int error,
 	bool good = error == 0;
 
 	for (size_t i = 0; good && i < expansion->count; i++)
-		good = take(&reader, &expansion->routes[i]);
-	if (!good || !conclude(&reader))
-		put_off(result, "4.3.0", "The address cannot be looked up now");
+		good = take_route_as_target(&reader, &expansion->routes[i]);
+	if (!good || !conclude_route_result(&reader))
+		put_off_result(result, "4.3.0", "The address cannot be looked up now");
 }
 
 bool directory_read_members(const struct directory_answer_text *answer, struct str prefix,

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Grows the array by doubling in the arena, so N targets cost O(N). */
-static void make_room(struct directory_result *result)
+static void make_room_for_target(struct directory_result *result)
 {
 	size_t count = result->target_count;
 	struct directory_target *grown;
@@ -29,7 +29,7 @@ void directory_result_add(struct directory_result *result, const struct director
 				 "The address becomes more than %d others", DIRECTORY_TARGETS_MAX);
 		return;
 	}
-	make_room(result);
+	make_room_for_target(result);
 	added = &result->targets[result->target_count++];
 	*added = *target;
 	added->service = arena_copy_str(result->arena, target->service);
@@ -91,7 +91,7 @@ static bool is_owned(const struct config *config, const struct directory_target 
 	       strcmp(service->user, "%u") == 0;
 }
 
-static bool is_postmaster(struct str address)
+static bool is_postmaster_address(struct str address)
 {
 	struct mail_localpart local;
 
@@ -117,14 +117,14 @@ static void add_owner(struct str address, struct buffer *names)
 bool directory_result_owners(const struct directory_result *result, const struct config *config,
 			     struct str address, struct buffer *names)
 {
-	if (result->answer != DIRECTORY_FOUND || is_postmaster(address))
+	if (result->answer != DIRECTORY_FOUND || is_postmaster_address(address))
 		return false;
 	for (size_t i = 0; i < result->target_count; i++) {
 		const struct directory_target *target = &result->targets[i];
 
 		if (target->kind == DIRECTORY_TARGET_NONE)
 			continue;
-		if (!is_owned(config, target) || is_postmaster(target->address))
+		if (!is_owned(config, target) || is_postmaster_address(target->address))
 			return false;
 		add_owner(target->address, names);
 	}

@@ -38,7 +38,7 @@ static void sending_free(struct directory_sending *sending)
 	free(sending);
 }
 
-static void finish(struct directory_sending *sending, const struct mail_verdict *verdict)
+static void finish_sending(struct directory_sending *sending, const struct mail_verdict *verdict)
 {
 	struct mail_verdict copy = *verdict;
 	directory_sender_judged *judged = sending->judged;
@@ -54,11 +54,11 @@ static void grant_all(struct directory_sending *sending)
 	struct mail_verdict verdict;
 
 	mail_verdict_set(&verdict, "2.1.0", "Sender ok");
-	finish(sending, &verdict);
+	finish_sending(sending, &verdict);
 }
 
 /* Says which of the senders it is. */
-static void refuse(struct directory_sending *sending)
+static void refuse_sending(struct directory_sending *sending)
 {
 	struct str sender = sending->senders[sending->sender];
 	struct mail_verdict verdict;
@@ -66,7 +66,7 @@ static void refuse(struct directory_sending *sending)
 	sender.length = sender.length < MAIL_ADDRESS_MAX ? sender.length : MAIL_ADDRESS_MAX;
 	mail_verdict_set(&verdict, "5.7.1", "You may not send as " STR_FORMAT,
 			 STR_ARGUMENTS(sender));
-	finish(sending, &verdict);
+	finish_sending(sending, &verdict);
 }
 
 static void say_error(struct directory_sending *sending, const struct directory_answer_text *answer)
@@ -74,16 +74,16 @@ static void say_error(struct directory_sending *sending, const struct directory_
 	struct mail_verdict verdict;
 
 	directory_read_error(answer, &verdict);
-	finish(sending, &verdict);
+	finish_sending(sending, &verdict);
 }
 
-static void examine(struct directory_sending *sending);
+static void examine_sender(struct directory_sending *sending);
 
 /* The sender is the user's. */
-static void grant(struct directory_sending *sending)
+static void grant_sender(struct directory_sending *sending)
 {
 	sending->sender++;
-	examine(sending);
+	examine_sender(sending);
 }
 
 /* --- records --- */
@@ -110,22 +110,23 @@ static bool is_his(const struct directory_sending *sending,
 	return find_value(answer, "user", &user) && str_equal(user, sending->user);
 }
 
-static void ask_record(struct directory_sending *sending, enum directory_table table,
-		       struct str key, directory_answered *answered)
+static void ask_record_of_sending(struct directory_sending *sending, enum directory_table table,
+				  struct str key, directory_answered *answered)
 {
 	sending->question = (struct directory_question){.answered = answered, .context = sending};
 	directory_get_record(sending->directory, table, key, &sending->question);
 }
 
 /* Whether ANSWER, or what GRANTS says of it, ends the examination. */
-static bool decide(struct directory_sending *sending, const struct directory_answer_text *answer,
-		   bool (*grants)(const struct directory_sending *sending,
-				  const struct directory_answer_text *answer))
+static bool decide_sender(struct directory_sending *sending,
+			  const struct directory_answer_text *answer,
+			  bool (*grants)(const struct directory_sending *sending,
+					 const struct directory_answer_text *answer))
 {
 	if (answer->error != DIRECTORY_ERROR_NONE)
 		say_error(sending, answer);
 	else if (grants(sending, answer))
-		grant(sending);
+		grant_sender(sending);
 	else
 		return false;
 	return true;
@@ -139,7 +140,7 @@ static void on_target(void *context, const struct directory_answer_text *answer)
 {
 	struct directory_sending *sending = context;
 
-	if (!decide(sending, answer, is_his))
+	if (!decide_sender(sending, answer, is_his))
 		next_target(sending);
 }
 
@@ -148,14 +149,14 @@ static void next_target(struct directory_sending *sending)
 	struct str target;
 
 	if (sending->target == sending->target_count) {
-		refuse(sending);
+		refuse_sending(sending);
 		return;
 	}
 	target = sending->targets[sending->target++];
 	if (str_equal(target, sending->user))
-		grant(sending);
+		grant_sender(sending);
 	else
-		ask_record(sending, DIRECTORY_ADDRESS, target, on_target);
+		ask_record_of_sending(sending, DIRECTORY_ADDRESS, target, on_target);
 }
 
 static void keep_targets(struct directory_sending *sending, const struct directory_result *result)
@@ -177,16 +178,16 @@ static void keep_targets(struct directory_sending *sending, const struct directo
 	}
 }
 
-static void on_route(void *context, const struct directory_result *result)
+static void on_route_of_sender(void *context, const struct directory_result *result)
 {
 	struct directory_sending *sending = context;
 
 	if (result->answer == DIRECTORY_UNKNOWN) {
-		finish(sending, &result->verdict);
+		finish_sending(sending, &result->verdict);
 		return;
 	}
 	if (result->answer != DIRECTORY_FOUND) {
-		refuse(sending);
+		refuse_sending(sending);
 		return;
 	}
 	keep_targets(sending, result);
@@ -197,8 +198,8 @@ static void on_catch_all(void *context, const struct directory_answer_text *answ
 {
 	struct directory_sending *sending = context;
 
-	if (!decide(sending, answer, is_his))
-		directory_lookup(sending->directory, sending->key, on_route, sending,
+	if (!decide_sender(sending, answer, is_his))
+		directory_lookup(sending->directory, sending->key, on_route_of_sender, sending,
 				 &sending->route);
 }
 
@@ -209,13 +210,13 @@ static void on_address(void *context, const struct directory_answer_text *answer
 	struct directory_sending *sending = context;
 	ptrdiff_t at = str_find_last(sending->mailbox, '@');
 
-	if (decide(sending, answer, is_his))
+	if (decide_sender(sending, answer, is_his))
 		return;
 	if (!answer->exists && at >= 0)
-		ask_record(sending, DIRECTORY_ADDRESS, str_skip(sending->mailbox, (size_t)at),
-			   on_catch_all);
+		ask_record_of_sending(sending, DIRECTORY_ADDRESS,
+				      str_skip(sending->mailbox, (size_t)at), on_catch_all);
 	else
-		directory_lookup(sending->directory, sending->key, on_route, sending,
+		directory_lookup(sending->directory, sending->key, on_route_of_sender, sending,
 				 &sending->route);
 }
 
@@ -244,18 +245,18 @@ static bool is_granted(const struct directory_sending *sending,
 	return false;
 }
 
-static void on_user(void *context, const struct directory_answer_text *answer)
+static void on_user_of_sending(void *context, const struct directory_answer_text *answer)
 {
 	struct directory_sending *sending = context;
 
-	if (!decide(sending, answer, is_granted))
-		ask_record(sending, DIRECTORY_ADDRESS, sending->mailbox, on_address);
+	if (!decide_sender(sending, answer, is_granted))
+		ask_record_of_sending(sending, DIRECTORY_ADDRESS, sending->mailbox, on_address);
 }
 
 /* --- each sender --- */
 
 /* False: it is no address. */
-static bool take_sender(struct directory_sending *sending, struct str sender)
+static bool take_sender_keys(struct directory_sending *sending, struct str sender)
 {
 	struct buffer form CLEANUP(buffer_clear) = {0};
 	struct buffer mailbox CLEANUP(buffer_clear) = {0};
@@ -275,11 +276,11 @@ static void examine_mailbox(struct directory_sending *sending)
 	if (str_equal(sending->mailbox, sending->user) ||
 	    (!is_served &&
 	     directory_is_default_address(sending->directory, sending->user, sending->mailbox)))
-		grant(sending);
+		grant_sender(sending);
 	else if (is_served)
-		ask_record(sending, DIRECTORY_USER, sending->user, on_user);
+		ask_record_of_sending(sending, DIRECTORY_USER, sending->user, on_user_of_sending);
 	else
-		refuse(sending);
+		refuse_sending(sending);
 }
 
 /* What has a record of its own is no extension of another address. */
@@ -296,17 +297,17 @@ static void on_whole(void *context, const struct directory_answer_text *answer)
 	examine_mailbox(sending);
 }
 
-static void examine(struct directory_sending *sending)
+static void examine_sender(struct directory_sending *sending)
 {
 	if (sending->sender == sending->count)
 		grant_all(sending);
-	else if (!take_sender(sending, sending->senders[sending->sender]))
-		refuse(sending);
+	else if (!take_sender_keys(sending, sending->senders[sending->sender]))
+		refuse_sending(sending);
 	else if (str_equal(sending->key, sending->user))
-		grant(sending);
+		grant_sender(sending);
 	else if (directory_is_served(sending->directory) &&
 		 !str_equal(sending->key, sending->mailbox))
-		ask_record(sending, DIRECTORY_ADDRESS, sending->key, on_whole);
+		ask_record_of_sending(sending, DIRECTORY_ADDRESS, sending->key, on_whole);
 	else
 		examine_mailbox(sending);
 }
@@ -333,11 +334,11 @@ void directory_sender_ask(struct directory *directory, struct str user, const st
 		copies[i] = arena_copy_str(sending->arena, senders[i]);
 	sending->senders = copies;
 	if (directory_key_normalize(DIRECTORY_USER, user, &name) < 0) {
-		refuse(sending);
+		refuse_sending(sending);
 		return;
 	}
 	sending->user = arena_copy_str(sending->arena, buffer_view(&name));
-	examine(sending);
+	examine_sender(sending);
 }
 
 void directory_sender_cancel(struct directory_sender_request *request)

@@ -20,7 +20,7 @@ struct check {
 };
 
 /* Quotes TEXT in the reason: on one line, shortened. */
-static void show(struct check *check, struct str text)
+static void append_shown_text(struct check *check, struct str text)
 {
 	buffer_append_byte(&check->reason, '"');
 	mail_text_append(&check->reason,
@@ -30,17 +30,17 @@ static void show(struct check *check, struct str text)
 }
 
 /* Appends WHAT "FOUND" to the reason. */
-static int say_found(struct check *check, const char *what, struct str found)
+static int append_found_text(struct check *check, const char *what, struct str found)
 {
 	buffer_append_string(&check->reason, what);
 	buffer_append_byte(&check->reason, ' ');
-	show(check, found);
+	append_shown_text(check, found);
 	return -EINVAL;
 }
 
-static int refuse(struct check *check, const char *format, ...) PRINTF_LIKE(2, 3);
+static int refuse_record(struct check *check, const char *format, ...) PRINTF_LIKE(2, 3);
 
-static int refuse(struct check *check, const char *format, ...)
+static int refuse_record(struct check *check, const char *format, ...)
 {
 	va_list arguments;
 
@@ -55,7 +55,7 @@ static const struct directory_rule *rules_of(const struct check *check)
 	return directory_rules[check->input->key.table];
 }
 
-static bool applies(const struct check *check, const struct directory_rule *rule)
+static bool rule_applies(const struct check *check, const struct directory_rule *rule)
 {
 	return rule->name != NULL && (rule->kind == NULL || rule->kind == check->kind);
 }
@@ -69,7 +69,8 @@ static void append_allowed(struct check *check, bool is_kinds)
 	for (const struct directory_rule *rule = rules_of(check); rule->value != 0; rule++) {
 		const char *word = is_kinds ? rule->kind : rule->name;
 
-		if (word == NULL || !(is_kinds || applies(check, rule)) || strcmp(word, last) == 0)
+		if (word == NULL || !(is_kinds || rule_applies(check, rule)) ||
+		    strcmp(word, last) == 0)
 			continue;
 		buffer_append_format(&check->reason, "%s%s", before, word);
 		before = ", ";
@@ -92,13 +93,14 @@ static int check_key(struct check *check, struct str *key_out)
 	const struct directory_key *key = &check->input->key;
 
 	if (key->table == DIRECTORY_NO_TABLE || key->table >= DIRECTORY_LISTED_TABLES)
-		return refuse(check, "there is no such table; allowed: domain, address, member, "
+		return refuse_record(check,
+				     "there is no such table; allowed: domain, address, member, "
 				     "user, server");
 	buffer_reset(&check->scratch);
 	if (directory_key_normalize(key->table, key->name, &check->scratch) < 0) {
-		(void)say_found(check, "the key", key->name);
-		return refuse(check, " is none of table %s; allowed: %s",
-			      directory_table_name(key->table), allowed[key->table]);
+		(void)append_found_text(check, "the key", key->name);
+		return refuse_record(check, " is none of table %s; allowed: %s",
+				     directory_table_name(key->table), allowed[key->table]);
 	}
 	*key_out = arena_copy_str(check->arena, buffer_view(&check->scratch));
 	return 0;
@@ -109,7 +111,7 @@ static bool has_kinds(enum directory_table table)
 	return table == DIRECTORY_DOMAIN || table == DIRECTORY_ADDRESS;
 }
 
-static int check_kind(struct check *check)
+static int check_record_kind(struct check *check)
 {
 	struct str kind = directory_record_field(check->input, "kind");
 
@@ -119,41 +121,42 @@ static int check_kind(struct check *check)
 	if (check->kind != NULL)
 		return 0;
 	if (kind.length == 0)
-		(void)refuse(check, "field kind is missing");
+		(void)refuse_record(check, "field kind is missing");
 	else
-		(void)say_found(check, "field kind is", kind);
+		(void)append_found_text(check, "field kind is", kind);
 	append_allowed(check, true);
 	return -EINVAL;
 }
 
-static bool is_known(const struct check *check, struct str name)
+static bool is_known_field_name(const struct check *check, struct str name)
 {
 	for (const struct directory_rule *rule = rules_of(check); rule->value != 0; rule++)
-		if (applies(check, rule) && str_equal(str_from(rule->name), name))
+		if (rule_applies(check, rule) && str_equal(str_from(rule->name), name))
 			return true;
 	return false;
 }
 
-static int check_names(struct check *check)
+static int check_field_names(struct check *check)
 {
 	const struct directory_record *input = check->input;
 
 	if (input->field_count > DIRECTORY_FIELDS_MAX)
-		return refuse(check, "there are %zu fields; allowed: at most %d",
-			      input->field_count, DIRECTORY_FIELDS_MAX);
+		return refuse_record(check, "there are %zu fields; allowed: at most %d",
+				     input->field_count, DIRECTORY_FIELDS_MAX);
 	for (size_t i = 0; i < input->field_count; i++) {
-		if (is_known(check, input->fields[i].name))
+		if (is_known_field_name(check, input->fields[i].name))
 			continue;
-		(void)say_found(check, "there is no field", input->fields[i].name);
+		(void)append_found_text(check, "there is no field", input->fields[i].name);
 		if (check->kind != NULL)
-			(void)refuse(check, " of kind %s", check->kind);
+			(void)refuse_record(check, " of kind %s", check->kind);
 		append_allowed(check, false);
 		return -EINVAL;
 	}
 	return 0;
 }
 
-static int take_value(struct check *check, const struct directory_rule *rule, struct str value)
+static int take_field_value(struct check *check, const struct directory_rule *rule,
+			    struct str value)
 {
 	struct directory_field *field = &check->fields[check->field_count];
 	int error = value.length > DIRECTORY_FIELD_MAX ? -EINVAL : 0;
@@ -164,12 +167,12 @@ static int take_value(struct check *check, const struct directory_rule *rule, st
 	else if (error == 0)
 		error = directory_value_normalize(rule->value, value, &check->scratch);
 	if (error < 0) {
-		(void)refuse(check, "field %s", rule->name);
+		(void)refuse_record(check, "field %s", rule->name);
 		if (rule->value == DIRECTORY_VALUE_PASSWORD) /* nobody else is to see it */
-			(void)refuse(check, " is not right");
+			(void)refuse_record(check, " is not right");
 		else
-			(void)say_found(check, " is", value);
-		return refuse(check, "; allowed: %s", directory_value_allowed(rule->value));
+			(void)append_found_text(check, " is", value);
+		return refuse_record(check, "; allowed: %s", directory_value_allowed(rule->value));
 	}
 	field->name = str_from(rule->name);
 	field->value = arena_copy_str(check->arena, buffer_view(&check->scratch));
@@ -177,7 +180,7 @@ static int take_value(struct check *check, const struct directory_rule *rule, st
 	return 0;
 }
 
-static int check_rule(struct check *check, const struct directory_rule *rule)
+static int check_field_rule(struct check *check, const struct directory_rule *rule)
 {
 	const struct directory_record *input = check->input;
 	size_t count = 0;
@@ -186,17 +189,18 @@ static int check_rule(struct check *check, const struct directory_rule *rule)
 		if (!str_equal(str_from(rule->name), input->fields[i].name))
 			continue;
 		if (++count > 1 && !(rule->flags & DIRECTORY_RULE_SEVERAL))
-			return refuse(check, "field %s comes again; allowed: once", rule->name);
-		if (take_value(check, rule, input->fields[i].value) < 0)
+			return refuse_record(check, "field %s comes again; allowed: once",
+					     rule->name);
+		if (take_field_value(check, rule, input->fields[i].value) < 0)
 			return -EINVAL;
 	}
 	if (count == 0 && (rule->flags & DIRECTORY_RULE_REQUIRED))
-		return refuse(check, "field %s is missing; allowed: %s", rule->name,
-			      directory_value_allowed(rule->value));
+		return refuse_record(check, "field %s is missing; allowed: %s", rule->name,
+				     directory_value_allowed(rule->value));
 	return 0;
 }
 
-static bool is_kind(const struct check *check, const char *kind)
+static bool has_record_kind(const struct check *check, const char *kind)
 {
 	return check->kind != NULL && strcmp(check->kind, kind) == 0;
 }
@@ -208,20 +212,22 @@ static int check_whole(struct check *check, const struct directory_record *recor
 	struct str list;
 	struct str member;
 
-	if (is_kind(check, "alias") && str_equal(target, record->key.name))
-		return refuse(check, "field target is the record's own key; allowed: another");
-	if (is_kind(check, "list") && record->key.name.data[0] == '@')
-		return refuse(check, "field kind is \"list\" for a whole domain; allowed: a list "
+	if (has_record_kind(check, "alias") && str_equal(target, record->key.name))
+		return refuse_record(check,
+				     "field target is the record's own key; allowed: another");
+	if (has_record_kind(check, "list") && record->key.name.data[0] == '@')
+		return refuse_record(check,
+				     "field kind is \"list\" for a whole domain; allowed: a list "
 				     "with an address of its own");
 	if (directory_record_field(record, "service").length > 0 &&
 	    directory_record_field(record, "user").length > 0)
-		return refuse(check,
-			      "there are both fields service and user; allowed: one of them");
+		return refuse_record(
+			check, "there are both fields service and user; allowed: one of them");
 	if (!directory_table_has_pairs(record->key.table))
 		return 0;
 	directory_key_member(record->key.name, &list, &member);
 	if (str_equal(list, member))
-		return refuse(check, "the list is its own member; allowed: another address");
+		return refuse_record(check, "the list is its own member; allowed: another address");
 	return 0;
 }
 
@@ -229,13 +235,13 @@ static int check_all(struct check *check, struct directory_record *record_out)
 {
 	struct directory_record record = {.key.table = check->input->key.table};
 
-	if (check_key(check, &record.key.name) < 0 || check_kind(check) < 0 ||
-	    check_names(check) < 0)
+	if (check_key(check, &record.key.name) < 0 || check_record_kind(check) < 0 ||
+	    check_field_names(check) < 0)
 		return -EINVAL;
 	check->fields =
 		arena_alloc(check->arena, check->input->field_count * sizeof *check->fields);
 	for (const struct directory_rule *rule = rules_of(check); rule->value != 0; rule++)
-		if (applies(check, rule) && check_rule(check, rule) < 0)
+		if (rule_applies(check, rule) && check_field_rule(check, rule) < 0)
 			return -EINVAL;
 	record.fields = check->fields;
 	record.field_count = check->field_count;

@@ -72,7 +72,7 @@ static void write_condition(struct writer *writer, const char *condition, const 
 			buffer_append_byte(&writer->condition, *condition);
 }
 
-static void give(struct writer *writer, const char *column, const char *word)
+static void give_constraint(struct writer *writer, const char *column, const char *word)
 {
 	writer->each(writer->context,
 		     &(struct directory_constraint){column, word, buffer_view(&writer->condition),
@@ -81,20 +81,21 @@ static void give(struct writer *writer, const char *column, const char *word)
 	buffer_reset(&writer->meaning);
 }
 
-static bool is_about(const struct directory_rule *rule, const char *field)
+static bool is_rule_about_field(const struct directory_rule *rule, const char *field)
 {
 	return rule->name != NULL && strcmp(rule->name, field) == 0;
 }
 
 /* Appends the kinds whose rule for FIELD has all FLAGS as an SQL list; returns their number. */
-static size_t write_kinds(struct writer *writer, const char *field, unsigned flags,
-			  struct buffer *out)
+static size_t write_kinds_with_flags(struct writer *writer, const char *field, unsigned flags,
+				     struct buffer *out)
 {
 	size_t count = 0;
 
 	for (const struct directory_rule *rule = directory_rules[writer->table]; rule->value != 0;
 	     rule++)
-		if (is_about(rule, field) && (rule->flags & flags) == flags && rule->kind != NULL)
+		if (is_rule_about_field(rule, field) && (rule->flags & flags) == flags &&
+		    rule->kind != NULL)
 			buffer_append_format(out, "%s'%s'", count++ > 0 ? ", " : "", rule->kind);
 	return count;
 }
@@ -103,7 +104,7 @@ static const struct directory_rule *first_rule(const struct writer *writer, cons
 {
 	for (const struct directory_rule *rule = directory_rules[writer->table]; rule->value != 0;
 	     rule++)
-		if (is_about(rule, field))
+		if (is_rule_about_field(rule, field))
 			return rule;
 	return NULL;
 }
@@ -125,7 +126,7 @@ static void give_kind(struct writer *writer)
 		last = rule->kind;
 	}
 	buffer_append_byte(&writer->condition, ')');
-	give(writer, "kind", "value");
+	give_constraint(writer, "kind", "value");
 }
 
 static void give_value(struct writer *writer, const struct directory_column *column,
@@ -136,7 +137,7 @@ static void give_value(struct writer *writer, const struct directory_column *col
 	write_condition(writer, VALUES[value], column->name);
 	buffer_append_byte(&writer->condition, ')');
 	buffer_append_string(&writer->meaning, directory_value_allowed(value));
-	give(writer, column->field, "value");
+	give_constraint(writer, column->field, "value");
 }
 
 /* Only records of certain kinds may have COLUMN. */
@@ -144,7 +145,7 @@ static void give_kinds(struct writer *writer, const struct directory_column *col
 {
 	struct buffer kinds CLEANUP(buffer_clear) = {0};
 
-	if (write_kinds(writer, column->field, 0, &kinds) == 0)
+	if (write_kinds_with_flags(writer, column->field, 0, &kinds) == 0)
 		return;
 	buffer_append_format(&writer->condition, "coalesce(%s%s, '') = '' OR %skind IN (",
 			     writer->before, directory_schema_sql(column->name), writer->before);
@@ -152,14 +153,15 @@ static void give_kinds(struct writer *writer, const struct directory_column *col
 	buffer_append_byte(&writer->condition, ')');
 	buffer_append_string(&writer->meaning, "only with kind ");
 	buffer_append_str(&writer->meaning, buffer_view(&kinds));
-	give(writer, column->field, "kind");
+	give_constraint(writer, column->field, "kind");
 }
 
 static void give_required(struct writer *writer, const struct directory_column *column)
 {
 	const struct directory_rule *rule = first_rule(writer, column->field);
 	struct buffer kinds CLEANUP(buffer_clear) = {0};
-	bool has_kinds = write_kinds(writer, column->field, DIRECTORY_RULE_REQUIRED, &kinds) > 0;
+	bool has_kinds =
+		write_kinds_with_flags(writer, column->field, DIRECTORY_RULE_REQUIRED, &kinds) > 0;
 
 	if (!has_kinds && (rule->kind != NULL || !(rule->flags & DIRECTORY_RULE_REQUIRED)))
 		return;
@@ -171,7 +173,7 @@ static void give_required(struct writer *writer, const struct directory_column *
 		buffer_append_byte(&writer->condition, ')');
 	}
 	buffer_append_string(&writer->meaning, "is missing");
-	give(writer, column->field, "required");
+	give_constraint(writer, column->field, "required");
 }
 
 static void give_columns(struct writer *writer, const struct directory_schema *schema)
@@ -196,7 +198,7 @@ static void give_keys(struct writer *writer, const struct directory_schema *sche
 	     i++) {
 		write_condition(writer, KEYS[writer->table].condition, schema->key_columns[i]);
 		buffer_append_string(&writer->meaning, KEYS[writer->table].meaning);
-		give(writer, schema->key_columns[i], "key");
+		give_constraint(writer, schema->key_columns[i], "key");
 	}
 }
 
@@ -207,7 +209,7 @@ static void give_whole(struct writer *writer)
 			continue;
 		write_condition(writer, WHOLE[i].condition, "");
 		buffer_append_string(&writer->meaning, WHOLE[i].meaning);
-		give(writer, WHOLE[i].column, WHOLE[i].word);
+		give_constraint(writer, WHOLE[i].column, WHOLE[i].word);
 	}
 }
 
@@ -217,7 +219,7 @@ static void give_child(struct writer *writer, const struct directory_schema *sch
 
 	write_condition(writer, VALUES[value], schema->child);
 	buffer_append_string(&writer->meaning, directory_value_allowed(value));
-	give(writer, schema->child, "value");
+	give_constraint(writer, schema->child, "value");
 }
 
 void directory_schema_constraints(enum directory_table table, bool is_child, const char *before,

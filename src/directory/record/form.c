@@ -14,7 +14,7 @@ static bool is_value(enum directory_value value, struct str text, struct buffer 
 	       str_equal(buffer_view(scratch), text);
 }
 
-static bool is_key(const struct directory_key *key, struct buffer *scratch)
+static bool is_canonical_key(const struct directory_key *key, struct buffer *scratch)
 {
 	struct str list;
 	struct str member;
@@ -30,7 +30,7 @@ static bool is_key(const struct directory_key *key, struct buffer *scratch)
 }
 
 /* The kind whose rules apply; NULL if the table has no kinds or does not know this one. */
-static const char *kind_of(const struct directory_record *record)
+static const char *kind_of_record(const struct directory_record *record)
 {
 	if (record->field_count == 0 || !str_equal(record->fields[0].name, STR("kind")))
 		return NULL;
@@ -38,8 +38,9 @@ static const char *kind_of(const struct directory_record *record)
 }
 
 /* Takes the fields of RULE from RECORD, *NEXT on. */
-static bool take_fields(const struct directory_record *record, const struct directory_rule *rule,
-			size_t *next, struct buffer *scratch)
+static bool take_fields_of_rule(const struct directory_record *record,
+				const struct directory_rule *rule, size_t *next,
+				struct buffer *scratch)
 {
 	size_t first = *next;
 
@@ -61,7 +62,7 @@ static bool are_fields(const struct directory_record *record, struct buffer *scr
 {
 	bool has_kinds =
 		record->key.table == DIRECTORY_DOMAIN || record->key.table == DIRECTORY_ADDRESS;
-	const char *kind = has_kinds ? kind_of(record) : NULL;
+	const char *kind = has_kinds ? kind_of_record(record) : NULL;
 	size_t next = 0;
 
 	if (has_kinds && kind == NULL)
@@ -69,7 +70,7 @@ static bool are_fields(const struct directory_record *record, struct buffer *scr
 	for (const struct directory_rule *rule = directory_rules[record->key.table];
 	     rule->value != 0; rule++)
 		if (rule->name != NULL && (rule->kind == NULL || rule->kind == kind) &&
-		    !take_fields(record, rule, &next, scratch))
+		    !take_fields_of_rule(record, rule, &next, scratch))
 			return false;
 	return next == record->field_count && record->field_count <= DIRECTORY_FIELDS_MAX;
 }
@@ -82,7 +83,7 @@ bool directory_record_is_in_form(const struct directory_record *record, bool is_
 	if (record->key.table == DIRECTORY_NO_TABLE || record->key.table >= DIRECTORY_LISTED_TABLES)
 		return false;
 	if (!(is_key_in_form && !directory_table_has_pairs(record->key.table)) &&
-	    !is_key(&record->key, scratch))
+	    !is_canonical_key(&record->key, scratch))
 		return false;
 	if (!are_fields(record, scratch))
 		return false;

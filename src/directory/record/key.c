@@ -45,12 +45,12 @@ static const unsigned char CLASS[128] = {
 	['a' ... 'z'] = ATOM | LABEL,
 };
 
-static char lower(char c)
+static char lower_ascii_letter(char c)
 {
 	return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
 }
 
-static bool is_of(char c, unsigned class)
+static bool is_of_character_class(char c, unsigned class)
 {
 	return (unsigned char)c < sizeof CLASS && (CLASS[(unsigned char)c] & class) != 0;
 }
@@ -74,8 +74,8 @@ static bool copy_plain_domain(struct str name, char *out)
 			if (i == name.length)
 				break;
 			out[i] = '.';
-		} else if (is_of(name.data[i], LABEL)) {
-			out[i] = lower(name.data[i]);
+		} else if (is_of_character_class(name.data[i], LABEL)) {
+			out[i] = lower_ascii_letter(name.data[i]);
 		} else {
 			return false;
 		}
@@ -111,17 +111,17 @@ static bool copy_plain_local(struct str local, char *out)
 	for (size_t i = 0; i < local.length; i++) {
 		if (local.data[i] == '.' && in_atom)
 			in_atom = false;
-		else if (is_of(local.data[i], ATOM))
+		else if (is_of_character_class(local.data[i], ATOM))
 			in_atom = true;
 		else
 			return false;
-		out[i] = lower(local.data[i]);
+		out[i] = lower_ascii_letter(local.data[i]);
 	}
 	return in_atom;
 }
 
 /* Unquotes LOCAL into OUT: returns the length, or -EINVAL. */
-static int unquote(struct str local, char out[static UNQUOTED_MAX])
+static int unquote_key_local_part(struct str local, char out[static UNQUOTED_MAX])
 {
 	int length = 0;
 	size_t i = 1;
@@ -139,7 +139,7 @@ static bool is_unquoted(struct str local)
 {
 	for (size_t i = 0; i < local.length; i++)
 		if ((unsigned char)local.data[i] < 0x80 && local.data[i] != '.' &&
-		    !is_of(local.data[i], ATOM))
+		    !is_of_character_class(local.data[i], ATOM))
 			return false;
 	return true;
 }
@@ -157,7 +157,7 @@ static bool is_dot_string(struct str local)
 }
 
 /* Appends LOCAL, which is unquoted, with quotes if it needs them. */
-static void append_quoted(struct str local, struct buffer *out)
+static void append_local_part(struct str local, struct buffer *out)
 {
 	if (is_dot_string(local)) {
 		buffer_append_str(out, local);
@@ -175,7 +175,7 @@ static int append_local(struct str local, struct buffer *out)
 	int error;
 
 	if (local.data[0] == '"')
-		length = unquote(local, bare);
+		length = unquote_key_local_part(local, bare);
 	else if (is_unquoted(local))
 		memcpy(bare, local.data, local.length);
 	else
@@ -184,7 +184,7 @@ static int append_local(struct str local, struct buffer *out)
 		return -EINVAL;
 	error = mail_unicode_local(str_slice(bare, (size_t)length), &form);
 	if (error == 0)
-		append_quoted(buffer_view(&form), out);
+		append_local_part(buffer_view(&form), out);
 	buffer_clear(&form);
 	if (out->length - before > MAIL_LOCAL_LONG_MAX)
 		error = -EINVAL;
@@ -221,7 +221,7 @@ int directory_key_address(struct str text, struct buffer *out)
 	return 0;
 }
 
-static size_t address_end(struct str text)
+static size_t end_of_sender(struct str text)
 {
 	ptrdiff_t end = mail_address_end(text);
 
@@ -230,7 +230,7 @@ static size_t address_end(struct str text)
 
 void directory_key_member(struct str key, struct str *list_out, struct str *member_out)
 {
-	size_t end = address_end(key);
+	size_t end = end_of_sender(key);
 
 	*list_out = str_slice(key.data, end);
 	*member_out = str_skip(key, end + 1);
@@ -293,7 +293,7 @@ int directory_key_normalize(enum directory_table table, struct str text, struct 
 void directory_key_display(struct str key, struct buffer *out)
 {
 	while (key.length > 0) {
-		struct str word = str_slice(key.data, address_end(key));
+		struct str word = str_slice(key.data, end_of_sender(key));
 		ptrdiff_t at = str_find_last(word, '@');
 		struct str domain = at < 0 ? word : str_skip(word, (size_t)at + 1);
 

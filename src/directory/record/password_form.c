@@ -71,7 +71,7 @@ static bool is_padded(struct str text, size_t length)
 }
 
 /* NAME$ITERATIONS:SALT$STORED-KEY:SERVER-KEY */
-static bool is_scram(struct str text)
+static bool is_scram_hash(struct str text)
 {
 	static const struct {
 		const char *name;
@@ -96,7 +96,7 @@ static bool is_scram(struct str text)
 
 bool directory_password_is_hash(struct str text)
 {
-	return str_starts_with(text, STR("$")) ? is_crypt(text) : is_scram(text);
+	return str_starts_with(text, STR("$")) ? is_crypt(text) : is_scram_hash(text);
 }
 
 const char *directory_password_problem(const struct directory_record *record)

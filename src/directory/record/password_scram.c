@@ -24,8 +24,8 @@ static const struct kind *kind_of(enum directory_password_method method)
 	return NULL;
 }
 
-static bool authenticate(const struct kind *kind, const unsigned char *key, const char *text,
-			 unsigned char *out)
+static bool compute_scram_hmac(const struct kind *kind, const unsigned char *key, const char *text,
+			       unsigned char *out)
 {
 	return HMAC(kind->hash(), key, (int)kind->size, (const unsigned char *)text, strlen(text),
 		    out, NULL) != NULL;
@@ -43,8 +43,8 @@ int directory_scram_derive(struct directory_scram *scram, struct str password)
 	good = PKCS5_PBKDF2_HMAC(password.data, (int)password.length, scram->salt,
 				 (int)scram->salt_length, (int)scram->iterations, kind->hash(),
 				 (int)kind->size, salted) == 1 &&
-	       authenticate(kind, salted, "Client Key", client) &&
-	       authenticate(kind, salted, "Server Key", scram->server_key) &&
+	       compute_scram_hmac(kind, salted, "Client Key", client) &&
+	       compute_scram_hmac(kind, salted, "Server Key", scram->server_key) &&
 	       EVP_Digest(client, kind->size, scram->stored_key, NULL, kind->hash(), NULL) == 1;
 	scram->key_length = kind->size;
 	explicit_bzero(salted, sizeof salted);
@@ -53,7 +53,7 @@ int directory_scram_derive(struct directory_scram *scram, struct str password)
 }
 
 /* Decodes padded base64 of 1 to SIZE bytes; returns their number, or 0 if TEXT is malformed. */
-static size_t decode(struct str text, unsigned char *out, size_t size)
+static size_t decode_scram_base64(struct str text, unsigned char *out, size_t size)
 {
 	unsigned char bytes[DIRECTORY_SCRAM_SALT_MAX + 3];
 	size_t padding = 0;
@@ -70,7 +70,7 @@ static size_t decode(struct str text, unsigned char *out, size_t size)
 	return (size_t)length - padding;
 }
 
-static void encode(const unsigned char *bytes, size_t length, struct buffer *out)
+static void encode_scram_base64(const unsigned char *bytes, size_t length, struct buffer *out)
 {
 	char *place = buffer_reserve(out, (length + 2) / 3 * 4 + 1);
 
@@ -105,10 +105,10 @@ int directory_scram_parse(struct str hash, struct directory_scram *scram_out)
 	scram.method = kind->method;
 	scram.iterations = (unsigned)number;
 	scram.key_length = kind->size;
-	scram.salt_length = decode(salt, scram.salt, sizeof scram.salt);
+	scram.salt_length = decode_scram_base64(salt, scram.salt, sizeof scram.salt);
 	if (scram.salt_length == 0 ||
-	    decode(stored, scram.stored_key, sizeof scram.stored_key) != kind->size ||
-	    decode(hash, scram.server_key, sizeof scram.server_key) != kind->size)
+	    decode_scram_base64(stored, scram.stored_key, sizeof scram.stored_key) != kind->size ||
+	    decode_scram_base64(hash, scram.server_key, sizeof scram.server_key) != kind->size)
 		return -EINVAL;
 	*scram_out = scram;
 	return 0;
@@ -117,9 +117,9 @@ int directory_scram_parse(struct str hash, struct directory_scram *scram_out)
 void directory_scram_print(const struct directory_scram *scram, struct buffer *out)
 {
 	buffer_append_format(out, "%s$%u:", kind_of(scram->method)->name, scram->iterations);
-	encode(scram->salt, scram->salt_length, out);
+	encode_scram_base64(scram->salt, scram->salt_length, out);
 	buffer_append_byte(out, '$');
-	encode(scram->stored_key, scram->key_length, out);
+	encode_scram_base64(scram->stored_key, scram->key_length, out);
 	buffer_append_byte(out, ':');
-	encode(scram->server_key, scram->key_length, out);
+	encode_scram_base64(scram->server_key, scram->key_length, out);
 }

@@ -102,7 +102,7 @@ static int copy_if(bool is_valid, struct str text, struct buffer *out)
 	return 0;
 }
 
-static int service(struct str text, struct buffer *out)
+static int normalize_service(struct str text, struct buffer *out)
 {
 	bool is_valid = text.length > 0 && text.length <= SERVICE_MAX;
 
@@ -114,7 +114,7 @@ static int service(struct str text, struct buffer *out)
 	return copy_if(is_valid, text, out);
 }
 
-static int name(struct str text, struct buffer *out)
+static int normalize_user_name(struct str text, struct buffer *out)
 {
 	return directory_key_normalize(DIRECTORY_USER, text, out);
 }
@@ -136,7 +136,7 @@ static int append_senders(struct str text, struct buffer *out)
 	return *separator == '\0' ? -EINVAL : 0;
 }
 
-static int senders(struct str text, struct buffer *out)
+static int normalize_senders(struct str text, struct buffer *out)
 {
 	size_t before = out->length;
 
@@ -146,31 +146,31 @@ static int senders(struct str text, struct buffer *out)
 	return -EINVAL;
 }
 
-static int flag(struct str text, struct buffer *out)
+static int normalize_flag(struct str text, struct buffer *out)
 {
 	return copy_if(str_equal(text, STR("yes")) || str_equal(text, STR("no")), text, out);
 }
 
-static int state(struct str text, struct buffer *out)
+static int normalize_state(struct str text, struct buffer *out)
 {
 	return copy_if(str_equal(text, STR("active")) || str_equal(text, STR("deferred")) ||
 			       str_equal(text, STR("disabled")),
 		       text, out);
 }
 
-static int post(struct str text, struct buffer *out)
+static int normalize_post(struct str text, struct buffer *out)
 {
 	return copy_if(str_equal(text, STR("anyone")) || str_equal(text, STR("members")) ||
 			       str_equal(text, STR("owners")),
 		       text, out);
 }
 
-static int status(struct str text, struct buffer *out)
+static int normalize_status(struct str text, struct buffer *out)
 {
 	return copy_if(mail_status_is_valid(text) && text.data[0] != '2', text, out);
 }
 
-static int text(struct str text, struct buffer *out)
+static int normalize_refusal_text(struct str text, struct buffer *out)
 {
 	bool is_valid = text.length > 0 && text.length <= TEXT_MAX;
 
@@ -185,7 +185,7 @@ static int text(struct str text, struct buffer *out)
 
 /* A hash of crypt(5), "$ID$...", or of RFC 5803, "SCRAM-SHA-256$...": printable ASCII without
  * spaces; crypt(5) has no colons either. */
-static int password(struct str text, struct buffer *out)
+static int normalize_password(struct str text, struct buffer *out)
 {
 	bool is_crypt =
 		text.length >= 4 && text.data[0] == '$' && str_find(str_skip(text, 2), '$') >= 0;
@@ -198,7 +198,7 @@ static int password(struct str text, struct buffer *out)
 	return copy_if(is_valid, text, out);
 }
 
-static int source(struct str text, struct buffer *out)
+static int normalize_source(struct str text, struct buffer *out)
 {
 	bool is_valid = text.length > 0 && text.length <= SOURCE_MAX;
 
@@ -216,25 +216,25 @@ static const struct {
 } VALUES[] = {
 	[VALUE(DOMAIN)] = {directory_key_domain, "a domain"},
 	[VALUE(ADDRESS)] = {directory_key_address, "an address, LOCAL@DOMAIN"},
-	[VALUE(SENDERS)] = {senders,
+	[VALUE(SENDERS)] = {normalize_senders,
 			    "addresses, LOCAL@DOMAIN, or @DOMAIN for all of a domain, with "
 			    "spaces between; at most 1024 bytes"},
-	[VALUE(SERVICE)] = {service, "a service: 1 to 32 of a-z, 0-9, _ and -"},
-	[VALUE(NAME)] = {name, "a name: a local part, or an address"},
-	[VALUE(FLAG)] = {flag, "yes, no"},
-	[VALUE(STATUS)] = {status, "4.x.x or 5.x.x"},
-	[VALUE(TEXT)] = {text, "a line of text, at most 400 bytes"},
-	[VALUE(PASSWORD)] = {password, "a hash of crypt(5), or SCRAM-SHA-256$... or "
-				       "SCRAM-SHA-1$..., RFC 5803"},
-	[VALUE(SOURCE)] = {source, "a word: 1 to 32 of a-z, 0-9 and -"},
+	[VALUE(SERVICE)] = {normalize_service, "a service: 1 to 32 of a-z, 0-9, _ and -"},
+	[VALUE(NAME)] = {normalize_user_name, "a name: a local part, or an address"},
+	[VALUE(FLAG)] = {normalize_flag, "yes, no"},
+	[VALUE(STATUS)] = {normalize_status, "4.x.x or 5.x.x"},
+	[VALUE(TEXT)] = {normalize_refusal_text, "a line of text, at most 400 bytes"},
+	[VALUE(PASSWORD)] = {normalize_password, "a hash of crypt(5), or SCRAM-SHA-256$... or "
+						 "SCRAM-SHA-1$..., RFC 5803"},
+	[VALUE(SOURCE)] = {normalize_source, "a word: 1 to 32 of a-z, 0-9 and -"},
 	[VALUE(SERVER)] = {mail_server_normalize, "HOST:PORT, with a name or an IPv4 address, or "
 						  "[IPV6]:PORT"},
 	[VALUE(QUOTA)] =
 		{mail_quota_normalize,
 		 "bytes, or of K, M, G or T, and perhaps a comma and a number of messages; "
 		 "or none"},
-	[VALUE(POST)] = {post, "anyone, members, owners"},
-	[VALUE(STATE)] = {state, "active, deferred, disabled"},
+	[VALUE(POST)] = {normalize_post, "anyone, members, owners"},
+	[VALUE(STATE)] = {normalize_state, "active, deferred, disabled"},
 };
 
 const char *directory_value_allowed(enum directory_value value)
@@ -248,7 +248,7 @@ int directory_value_normalize(enum directory_value value, struct str text, struc
 }
 
 /* Whether an earlier rule of TABLE is about the same field as RULE. */
-static bool is_repeated(enum directory_table table, const struct directory_rule *rule)
+static bool is_repeated_rule(enum directory_table table, const struct directory_rule *rule)
 {
 	for (const struct directory_rule *one = directory_rules[table]; one < rule; one++)
 		if (one->name != NULL && strcmp(one->name, rule->name) == 0)
@@ -259,7 +259,7 @@ static bool is_repeated(enum directory_table table, const struct directory_rule 
 const char *directory_table_field(enum directory_table table, size_t position, bool *is_many_out)
 {
 	for (const struct directory_rule *rule = directory_rules[table]; rule->value != 0; rule++) {
-		if (rule->name == NULL || is_repeated(table, rule) || position-- > 0)
+		if (rule->name == NULL || is_repeated_rule(table, rule) || position-- > 0)
 			continue;
 		if (is_many_out != NULL)
 			*is_many_out = directory_table_field_is_many(table, str_from(rule->name));

@@ -42,8 +42,8 @@ struct directory_acceptor {
 };
 
 /* Limits the rate, so that a client cannot fill the log. */
-static void log_refusal(struct directory_acceptor *acceptor, const char *address, const char *name,
-			const char *reason)
+static void log_refused_client(struct directory_acceptor *acceptor, const char *address,
+			       const char *name, const char *reason)
 {
 	int64_t second = os_clock_monotonic_us() / SECOND_US;
 
@@ -61,7 +61,7 @@ static void log_refusal(struct directory_acceptor *acceptor, const char *address
 }
 
 /* Frees HANDSHAKE and returns its connection. */
-static struct tls_connection *end(struct handshake *handshake)
+static struct tls_connection *end_handshake(struct handshake *handshake)
 {
 	struct directory_acceptor *acceptor = handshake->acceptor;
 	struct tls_connection *connection = handshake->connection;
@@ -75,13 +75,14 @@ static struct tls_connection *end(struct handshake *handshake)
 	return connection;
 }
 
-static void refuse(struct handshake *handshake, const char *name, const char *reason)
+static void refuse_handshake(struct handshake *handshake, const char *name, const char *reason)
 {
-	log_refusal(handshake->acceptor, handshake->address, name, reason);
-	tls_connection_free(end(handshake));
+	log_refused_client(handshake->acceptor, handshake->address, name, reason);
+	tls_connection_free(end_handshake(handshake));
 }
 
-static const char *find(const struct tls_connection *connection, const char **names, size_t count)
+static const char *find_name_in_certificate(const struct tls_connection *connection,
+					    const char **names, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (tls_connection_has_name(connection, names[i]))
@@ -90,41 +91,41 @@ static const char *find(const struct tls_connection *connection, const char **na
 }
 
 /* The roles of the peer, and the name in its certificate that grants them. */
-static unsigned roles_of(const struct config_directory *config,
-			 const struct tls_connection *connection, const char **name_out)
+static unsigned roles_of_certificate(const struct config_directory *config,
+				     const struct tls_connection *connection, const char **name_out)
 {
-	*name_out = find(connection, config->changers, config->changer_count);
+	*name_out = find_name_in_certificate(connection, config->changers, config->changer_count);
 	if (*name_out != NULL)
 		return DIRECTORY_ROLE_READ | DIRECTORY_ROLE_LIST | DIRECTORY_ROLE_SECRET |
 		       DIRECTORY_ROLE_CHANGE;
-	*name_out = find(connection, config->readers, config->reader_count);
+	*name_out = find_name_in_certificate(connection, config->readers, config->reader_count);
 	return *name_out != NULL ? DIRECTORY_ROLE_READ | DIRECTORY_ROLE_LIST : 0;
 }
 
-static void admit(struct handshake *handshake)
+static void admit_client(struct handshake *handshake)
 {
 	struct directory_acceptor *acceptor = handshake->acceptor;
 	struct directory_transport transport;
 	struct buffer peer = {0};
 	const char *name;
-	unsigned roles = roles_of(acceptor->config, handshake->connection, &name);
+	unsigned roles = roles_of_certificate(acceptor->config, handshake->connection, &name);
 
 	if (roles == 0) {
 		size_t count;
 		const char *const *names = tls_connection_names(handshake->connection, &count);
 
-		refuse(handshake, count > 0 ? names[0] : "",
-		       "no name of the certificate is among readers and changers");
+		refuse_handshake(handshake, count > 0 ? names[0] : "",
+				 "no name of the certificate is among readers and changers");
 		return;
 	}
 	buffer_append_format(&peer, "%s[%s]", name, handshake->address);
 	buffer_append_byte(&peer, '\0');
-	directory_transport_tls(end(handshake), &transport);
+	directory_transport_tls(end_handshake(handshake), &transport);
 	acceptor->accepted(acceptor->context, &transport, roles, buffer_data(&peer));
 	buffer_clear(&peer);
 }
 
-static void go_on(void *context)
+static void continue_accepted_handshake(void *context)
 {
 	struct handshake *handshake = context;
 	int result = tls_connection_handshake(handshake->connection);
@@ -132,48 +133,51 @@ static void go_on(void *context)
 	if (result == -EAGAIN)
 		os_watch_set(handshake->watch, tls_connection_wants(handshake->connection, false));
 	else if (result < 0)
-		refuse(handshake, "", tls_connection_reason(handshake->connection));
+		refuse_handshake(handshake, "", tls_connection_reason(handshake->connection));
 	else
-		admit(handshake);
+		admit_client(handshake);
 }
 
-static void on_ready(void *context, unsigned events)
+static void on_handshake_ready(void *context, unsigned events)
 {
 	(void)events;
-	go_on(context);
+	continue_accepted_handshake(context);
 }
 
-static void give_up(void *context)
+static void give_up_handshake(void *context)
 {
-	refuse(context, "", "the handshake takes too long");
+	refuse_handshake(context, "", "the handshake takes too long");
 }
 
-static void begin(void *context, int socket, const union os_socket_address *peer)
+static void begin_handshake(void *context, int socket, const union os_socket_address *peer)
 {
 	struct directory_acceptor *acceptor = context;
 	struct handshake *handshake = memory_alloc_zero(1, sizeof *handshake);
 
 	if (acceptor->handshake_count == DIRECTORY_HANDSHAKES_MAX)
-		refuse(acceptor->handshakes, "", "too many handshakes; this is the oldest");
+		refuse_handshake(acceptor->handshakes, "",
+				 "too many handshakes; this is the oldest");
 	os_socket_keep_alive(socket);
 	handshake->acceptor = acceptor;
 	os_socket_address_format(peer, handshake->address);
 	handshake->connection = tls_connection_new(acceptor->tls, socket, NULL);
-	tls_connection_on_resume(handshake->connection, go_on, handshake);
-	handshake->watch = os_watch_new(acceptor->loop, socket, OS_WATCH_READ, on_ready, handshake);
-	handshake->timer = os_timer_new(acceptor->loop, give_up, handshake);
+	tls_connection_on_resume(handshake->connection, continue_accepted_handshake, handshake);
+	handshake->watch =
+		os_watch_new(acceptor->loop, socket, OS_WATCH_READ, on_handshake_ready, handshake);
+	handshake->timer = os_timer_new(acceptor->loop, give_up_handshake, handshake);
 	os_timer_start(handshake->timer, HANDSHAKE_US);
 	DL_APPEND2(acceptor->handshakes, handshake, previous, next);
 	acceptor->handshake_count++;
 }
 
-static void on_failed(void *context, int error)
+static void on_directory_accept_failed(void *context, int error)
 {
 	(void)context;
 	log_event(EVENT_DIRECTORY_ERROR, log_string(operation, "accept"), log_error(error));
 }
 
-static const struct os_listener_handler handler = {begin, on_failed, NULL};
+static const struct os_listener_handler handler = {begin_handshake, on_directory_accept_failed,
+						   NULL};
 
 struct directory_acceptor *directory_acceptor_new(struct os_loop *loop, int listening,
 						  const struct tls_context *tls,
@@ -204,7 +208,7 @@ void directory_acceptor_free(struct directory_acceptor *acceptor)
 	if (acceptor == NULL)
 		return;
 	while (acceptor->handshakes != NULL)
-		tls_connection_free(end(acceptor->handshakes));
+		tls_connection_free(end_handshake(acceptor->handshakes));
 	os_listener_free(acceptor->listener);
 	free(acceptor);
 }

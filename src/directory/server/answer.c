@@ -19,7 +19,7 @@ static size_t last_cut(const struct answer *answer)
 	return answer->cut_count > 0 ? answer->cuts[answer->cut_count - 1] : 0;
 }
 
-static void cut(struct answer *answer)
+static void cut_answer_frame(struct answer *answer)
 {
 	if (answer->cut_count == answer->cut_capacity) {
 		answer->cut_capacity = answer->cut_capacity * 2 + 8;
@@ -31,11 +31,11 @@ static void cut(struct answer *answer)
 }
 
 /* Starts a new frame if a result of LENGTH bytes does not fit into this one. */
-static void make_room(struct answer *answer, size_t length)
+static void make_room_for_result(struct answer *answer, size_t length)
 {
 	if (answer->words.length - last_cut(answer) + length + 8 > RESULTS_MAX ||
 	    answer->frame_words == WORDS_MAX)
-		cut(answer);
+		cut_answer_frame(answer);
 	answer->frame_words++;
 }
 
@@ -43,7 +43,7 @@ void answer_add(struct answer *answer, const char *word, struct str rest)
 {
 	struct directory_frame frame = {&answer->words, 0};
 
-	make_room(answer, str_from(word).length + 1 + rest.length);
+	make_room_for_result(answer, str_from(word).length + 1 + rest.length);
 	directory_frame_add_result(&frame, word, rest);
 }
 
@@ -52,7 +52,7 @@ static void add_scratch(struct answer *answer)
 {
 	struct directory_frame frame = {&answer->words, 0};
 
-	make_room(answer, answer->scratch.length);
+	make_room_for_result(answer, answer->scratch.length);
 	directory_frame_add(&frame, buffer_view(&answer->scratch));
 	buffer_reset(&answer->scratch);
 }
@@ -72,7 +72,7 @@ void answer_add_dependency(struct answer *answer, const struct directory_key *ke
 	add_scratch(answer);
 }
 
-static void send_part(struct buffer *out, struct str id, struct str words)
+static void send_part_of_answer(struct buffer *out, struct str id, struct str words)
 {
 	struct directory_frame frame;
 
@@ -89,7 +89,8 @@ static struct str send_full(const struct answer *answer, struct buffer *out, str
 	size_t start = 0;
 
 	for (size_t i = 0; i < answer->cut_count; i++) {
-		send_part(out, id, str_slice(words.data + start, answer->cuts[i] - start));
+		send_part_of_answer(out, id,
+				    str_slice(words.data + start, answer->cuts[i] - start));
 		start = answer->cuts[i];
 	}
 	return str_skip(words, start);
@@ -111,7 +112,7 @@ void answer_send(struct answer *answer, struct buffer *out, const char *verb, st
 
 void answer_send_parts(struct answer *answer, struct buffer *out, struct str id)
 {
-	send_part(out, id, send_full(answer, out, id));
+	send_part_of_answer(out, id, send_full(answer, out, id));
 }
 
 void answer_clear(struct answer *answer)

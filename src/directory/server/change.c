@@ -149,7 +149,7 @@ static void log_change(const struct change_batch *batch, const bool *existed, si
 		  log_string(peer, from != NULL ? from->peer : ""));
 }
 
-static void changed(void *context, int error, const bool *existed, uint64_t version)
+static void on_batch_changed(void *context, int error, const bool *existed, uint64_t version)
 {
 	struct change_batch *batch = context;
 
@@ -181,5 +181,5 @@ void change_commit(void *context)
 		arena_free(batch->arena);
 	else if (batch != NULL)
 		server->store->operations->change(server->store, batch->changes, batch->count,
-						  changed, batch);
+						  on_batch_changed, batch);
 }

@@ -29,7 +29,7 @@ uint64_t filter_hash(enum directory_table table, struct str key)
 	return hash ^ hash >> 29;
 }
 
-static bool has(const uint64_t *bits, uint64_t place)
+static bool filter_has_bit(const uint64_t *bits, uint64_t place)
 {
 	return (bits[place % BITS / 64] >> place % 64 & 1) != 0;
 }
@@ -46,8 +46,8 @@ bool filter_may_have(const struct filter *filter, uint64_t hash)
 {
 	uint64_t other = hash >> 32;
 
-	return (has(filter->young, hash) && has(filter->young, other)) ||
-	       (has(filter->old, hash) && has(filter->old, other));
+	return (filter_has_bit(filter->young, hash) && filter_has_bit(filter->young, other)) ||
+	       (filter_has_bit(filter->old, hash) && filter_has_bit(filter->old, other));
 }
 
 void filter_age(struct filter *filter)

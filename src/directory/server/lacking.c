@@ -47,7 +47,7 @@ static const struct {
 /* --- one user --- */
 
 /* Whether he has a password that is of use, and none whose hash begins with START. */
-static bool lacks(const struct directory_record *record, struct str start)
+static bool lacks_hash_of_method(const struct directory_record *record, struct str start)
 {
 	bool has_password = false;
 
@@ -63,7 +63,7 @@ static bool lacks(const struct directory_record *record, struct str start)
 	return has_password;
 }
 
-static void take_user(struct lacking *lacking, struct str name)
+static void take_lacking_user(struct lacking *lacking, struct str name)
 {
 	if (lacking->user.length > 0)
 		return;
@@ -74,7 +74,7 @@ static void take_user(struct lacking *lacking, struct str name)
 
 /* --- what changes --- */
 
-static void forget(struct lacking *lacking)
+static void forget_seen_users(struct lacking *lacking)
 {
 	buffer_reset(&lacking->seen);
 	lacking->is_whole = false;
@@ -82,7 +82,7 @@ static void forget(struct lacking *lacking)
 	lacking->generation++;
 }
 
-static int compare(struct str one, struct str other)
+static int compare_user_names(struct str one, struct str other)
 {
 	size_t common = one.length < other.length ? one.length : other.length;
 	int order = common > 0 ? memcmp(one.data, other.data, common) : 0;
@@ -90,19 +90,19 @@ static int compare(struct str one, struct str other)
 	return order != 0 ? order : (one.length > other.length) - (one.length < other.length);
 }
 
-static void note(struct lacking *lacking, struct str name)
+static void note_changed_user(struct lacking *lacking, struct str name)
 {
 	struct buffer *changed = &lacking->changed[lacking->changed_count];
 
 	if (str_equal(buffer_view(&lacking->user), name))
 		buffer_reset(&lacking->user);
-	if (!lacking->is_whole && compare(name, buffer_view(&lacking->seen)) > 0)
+	if (!lacking->is_whole && compare_user_names(name, buffer_view(&lacking->seen)) > 0)
 		return; /* to be read anyway */
 	for (size_t i = 0; i < lacking->changed_count; i++)
 		if (str_equal(buffer_view(&lacking->changed[i]), name))
 			return;
 	if (lacking->changed_count == CHANGED_MAX) {
-		forget(lacking);
+		forget_seen_users(lacking);
 		return;
 	}
 	buffer_reset(changed);
@@ -113,13 +113,13 @@ static void note(struct lacking *lacking, struct str name)
 void lacking_changed(struct directory_server *server, const struct directory_key *key)
 {
 	for (size_t i = 0; key->table == DIRECTORY_USER && i < SERVER_LACKING; i++)
-		note(server->lacking[i], key->name);
+		note_changed_user(server->lacking[i], key->name);
 }
 
 void lacking_reset(struct directory_server *server)
 {
 	for (size_t i = 0; i < SERVER_LACKING; i++) {
-		forget(server->lacking[i]);
+		forget_seen_users(server->lacking[i]);
 		buffer_reset(&server->lacking[i]->user);
 	}
 }
@@ -156,24 +156,24 @@ static bool end_reading(struct lacking *lacking, int error)
 
 /* Those who lack keys stay, so that all of them are read again when the one who was named has keys.
  */
-static void on_got(void *context, int error, const struct directory_record *const *records,
-		   uint64_t version)
+static void on_changed_users_read(void *context, int error,
+				  const struct directory_record *const *records, uint64_t version)
 {
 	struct lacking *lacking = ((struct question *)context)->lacking;
 	size_t kept = 0;
 
 	(void)version;
 	if (error < 0) /* perhaps as one of them is malformed: a list leaves it out */
-		forget(lacking);
+		forget_seen_users(lacking);
 	if (!end_reading(lacking, error))
 		return;
 	for (size_t i = 0; i < lacking->changed_count; i++) {
 		struct buffer moved = lacking->changed[i];
 		bool is_lacking = i < lacking->asked && records[i] != NULL &&
-				  lacks(records[i], lacking->start);
+				  lacks_hash_of_method(records[i], lacking->start);
 
 		if (is_lacking)
-			take_user(lacking, buffer_view(&moved));
+			take_lacking_user(lacking, buffer_view(&moved));
 		if (i < lacking->asked && !is_lacking)
 			continue;
 		lacking->changed[i] = lacking->changed[kept];
@@ -182,7 +182,8 @@ static void on_got(void *context, int error, const struct directory_record *cons
 	lacking->changed_count = kept;
 }
 
-static void on_listed(void *context, int error, const struct directory_page *page, uint64_t version)
+static void on_users_listed(void *context, int error, const struct directory_page *page,
+			    uint64_t version)
 {
 	struct lacking *lacking = ((struct question *)context)->lacking;
 	struct str last = STR("");
@@ -192,8 +193,8 @@ static void on_listed(void *context, int error, const struct directory_page *pag
 		return;
 	for (size_t i = 0; i < page->count && lacking->user.length == 0; i++) {
 		last = page->records[i].key.name;
-		if (lacks(&page->records[i], lacking->start))
-			take_user(lacking, last);
+		if (lacks_hash_of_method(&page->records[i], lacking->start))
+			take_lacking_user(lacking, last);
 	}
 	lacking->is_whole = page->count < PORTION && lacking->user.length == 0;
 	if (last.length == 0)
@@ -210,7 +211,8 @@ static void read_changed(struct lacking *lacking)
 	for (size_t i = 0; i < lacking->changed_count; i++)
 		keys[i] = (struct directory_key){DIRECTORY_USER, buffer_view(&lacking->changed[i])};
 	lacking->asked = lacking->changed_count;
-	store->operations->get(store, keys, lacking->asked, on_got, lacking->waiting);
+	store->operations->get(store, keys, lacking->asked, on_changed_users_read,
+			       lacking->waiting);
 }
 
 /* The store may answer before this returns. */
@@ -236,7 +238,7 @@ static void read_on(void *context)
 	}
 	buffer_append_str(&after, buffer_view(&lacking->seen));
 	store->operations->list(store, DIRECTORY_USER, STR(""), buffer_view(&after), PORTION,
-				on_listed, lacking->waiting);
+				on_users_listed, lacking->waiting);
 }
 
 void lacking_ask(struct question *question)

@@ -6,7 +6,7 @@
 #include "directory/server/internal.h"
 #include <utlist.h>
 
-static bool has_room(const struct session *session)
+static bool has_room_for_output(const struct session *session)
 {
 	return session->output.length <= SERVER_BACKLOG_MAX;
 }
@@ -14,7 +14,7 @@ static bool has_room(const struct session *session)
 bool pause_is_due(const struct question *question)
 {
 	return question->session != NULL && !question->session->is_broken &&
-	       !has_room(question->session);
+	       !has_room_for_output(question->session);
 }
 
 void pause_question(struct question *question)
@@ -33,7 +33,8 @@ void pause_resume(struct session *session)
 	if (session->paused == NULL)
 		return;
 	directory_store_begin(store);
-	while (session->paused != NULL && session->resumed == NULL && has_room(session)) {
+	while (session->paused != NULL && session->resumed == NULL &&
+	       has_room_for_output(session)) {
 		struct question *question = session->paused;
 
 		DL_DELETE2(session->paused, question, paused_previous, paused_next);

@@ -12,7 +12,7 @@ int64_t push_longest_ttl_us(const struct directory_server *server)
 	return config->ttl_us > config->negative_ttl_us ? config->ttl_us : config->negative_ttl_us;
 }
 
-static void add_word(struct buffer *out, const char *verb)
+static void add_frame_of_word(struct buffer *out, const char *verb)
 {
 	struct directory_frame frame;
 
@@ -42,21 +42,21 @@ void push_hello(struct session *session)
 			directory_frame_add(&frame, str_from(roles[i].name));
 	directory_frame_end(&frame);
 	if (!server->store->is_up)
-		add_word(&session->output, "down");
+		add_frame_of_word(&session->output, "down");
 }
 
 /* Whether the client is told of every change of the table: who may not list, but has passwords,
  * follows users. */
-static bool watches(const struct session *session, enum directory_table table)
+static bool watches_table(const struct session *session, enum directory_table table)
 {
 	return session->watches &&
 	       ((session->roles & DIRECTORY_ROLE_LIST) != 0 || table == DIRECTORY_USER);
 }
 
-static bool holds(const struct session *session, enum directory_table table, uint64_t hash,
-		  int64_t now_us)
+static bool may_hold_key(const struct session *session, enum directory_table table, uint64_t hash,
+			 int64_t now_us)
 {
-	return watches(session, table) || session->holds_all_until_us > now_us ||
+	return watches_table(session, table) || session->holds_all_until_us > now_us ||
 	       (session->filter != NULL && filter_may_have(session->filter, hash));
 }
 
@@ -67,7 +67,8 @@ void push_holds(struct session *session, enum directory_table table, struct str 
 	filter_add(session->filter, filter_hash(table, key));
 }
 
-static void add_new(struct buffer *out, const struct directory_key *key, uint64_t version)
+static void add_frame_of_change(struct buffer *out, const struct directory_key *key,
+				uint64_t version)
 {
 	struct directory_frame frame;
 
@@ -78,7 +79,7 @@ static void add_new(struct buffer *out, const struct directory_key *key, uint64_
 	directory_frame_end(&frame);
 }
 
-static void push(struct session *session, struct str frame)
+static void push_frame_to_session(struct session *session, struct str frame)
 {
 	if (session->must_reset)
 		return;
@@ -93,7 +94,7 @@ static void push(struct session *session, struct str frame)
 /* Whether the client knows that key, may list, or is told of it anyway. */
 static bool may_learn(const struct session *session, enum directory_table table, uint64_t hash)
 {
-	return (session->roles & DIRECTORY_ROLE_LIST) != 0 || watches(session, table) ||
+	return (session->roles & DIRECTORY_ROLE_LIST) != 0 || watches_table(session, table) ||
 	       (session->filter != NULL && filter_may_have(session->filter, hash));
 }
 
@@ -117,12 +118,12 @@ void push_changes(struct directory_server *server, const struct directory_key *k
 		uint64_t hash = filter_hash(keys[i].table, keys[i].name);
 
 		buffer_reset(&server->scratch);
-		add_new(&server->scratch, &keys[i], versions[i]);
+		add_frame_of_change(&server->scratch, &keys[i], versions[i]);
 		for (struct session *s = server->sessions; s != NULL; s = s->next) {
-			if (!holds(s, keys[i].table, hash, now_us))
+			if (!may_hold_key(s, keys[i].table, hash, now_us))
 				continue;
 			if (may_learn(s, keys[i].table, hash))
-				push(s, buffer_view(&server->scratch));
+				push_frame_to_session(s, buffer_view(&server->scratch));
 			else
 				reset_one(s);
 			server->counts.pushes++;
@@ -144,7 +145,7 @@ void push_reset(struct directory_server *server)
 void push_state(struct directory_server *server, bool is_up)
 {
 	for (struct session *s = server->sessions; s != NULL; s = s->next) {
-		add_word(&s->output, is_up ? "up" : "down");
+		add_frame_of_word(&s->output, is_up ? "up" : "down");
 		session_wake(s);
 	}
 }
@@ -163,7 +164,7 @@ void push_missed(struct question *question, int error, const struct directory_ke
 	}
 	(void)session_output(session);
 	for (size_t i = 0; i < count; i++) {
-		add_new(&session->output, &keys[i], versions[i]);
+		add_frame_of_change(&session->output, &keys[i], versions[i]);
 		version = versions[i] > version ? versions[i] : version;
 	}
 	directory_frame_begin(&frame, &session->output, "now");

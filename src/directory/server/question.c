@@ -18,14 +18,15 @@ struct words {
 	struct str id;
 };
 
-static void refuse(struct session *session, const struct words *words, const char *text)
+static void refuse_client_request(struct session *session, const struct words *words,
+				  const char *text)
 {
 	session->server->counts.errors++;
 	session_error(session, words->id, DIRECTORY_ERROR_BAD, text);
 }
 
 /* Whether TEXT is a valid key of the table; sets QUESTION's key to its canonical form. */
-static bool take_key(struct question *question, struct str text)
+static bool take_key_of_question(struct question *question, struct str text)
 {
 	struct buffer *scratch = &question->server->scratch;
 
@@ -48,7 +49,7 @@ static void ask_get(struct question *question)
 }
 
 /* Asks the store, perhaps again after a pause. */
-static void ask(struct question *question)
+static void ask_store_for_question(struct question *question)
 {
 	if (question->kind == QUESTION_LIST)
 		list_ask(question);
@@ -60,16 +61,17 @@ static void ask(struct question *question)
 
 /* An address that is too long is asked for as none: an answer that shows it might not fit into a
  * frame. */
-static void on_route(struct session *session, const struct words *words)
+static void on_route_question(struct session *session, const struct words *words)
 {
-	struct question *question = question_new(session, QUESTION_ROUTE, words->id, ask);
+	struct question *question =
+		question_new(session, QUESTION_ROUTE, words->id, ask_store_for_question);
 	struct str address = words->words[1];
 
 	if (address.length <= DIRECTORY_KEY_MAX) {
 		memcpy(question->key_memory, address.data, address.length);
 		question->key = str_slice(question->key_memory, address.length);
 	}
-	ask(question);
+	ask_store_for_question(question);
 }
 
 /* For who authenticates users: which mechanisms can be offered to all of them. */
@@ -81,7 +83,8 @@ static void on_lacking(struct session *session, const struct words *words)
 	if ((session->roles & DIRECTORY_ROLE_SECRET) == 0) {
 		session_error(session, words->id, DIRECTORY_ERROR_DENIED, "Not with this role");
 	} else if (lacking == NULL) {
-		refuse(session, words, "There is no such method with keys of its own");
+		refuse_client_request(session, words,
+				      "There is no such method with keys of its own");
 	} else {
 		question = question_new(session, QUESTION_LACKING, words->id, NULL);
 		question->lacking = lacking;
@@ -95,7 +98,7 @@ static void on_get(struct session *session, const struct words *words)
 	struct question *question;
 
 	if (str_equal(words->words[0], STR("route"))) {
-		on_route(session, words);
+		on_route_question(session, words);
 		return;
 	}
 	if (str_equal(words->words[0], STR("lacking"))) {
@@ -103,13 +106,13 @@ static void on_get(struct session *session, const struct words *words)
 		return;
 	}
 	if (table == DIRECTORY_NO_TABLE) {
-		refuse(session, words, "There is no such table");
+		refuse_client_request(session, words, "There is no such table");
 		return;
 	}
-	question = question_new(session, QUESTION_GET, words->id, ask);
+	question = question_new(session, QUESTION_GET, words->id, ask_store_for_question);
 	question->table = table;
-	if (!take_key(question, words->words[1])) {
-		refuse(session, words, "That cannot be a key of this table");
+	if (!take_key_of_question(question, words->words[1])) {
+		refuse_client_request(session, words, "That cannot be a key of this table");
 		question_free(question);
 		return;
 	}
@@ -138,32 +141,32 @@ static void on_list(struct session *session, const struct words *words)
 	uint64_t limit;
 
 	if (table == DIRECTORY_NO_TABLE) {
-		refuse(session, words, "There is no such table");
+		refuse_client_request(session, words, "There is no such table");
 	} else if (words->words[1].length > DIRECTORY_KEY_MAX ||
 		   words->words[2].length > DIRECTORY_KEY_MAX) {
-		refuse(session, words, "Longer than any key");
+		refuse_client_request(session, words, "Longer than any key");
 	} else if (!str_to_u64(words->words[3], &limit) || limit < 1 ||
 		   limit > DIRECTORY_LIST_MAX) {
-		refuse(session, words, "The limit is not 1 to 1000");
+		refuse_client_request(session, words, "The limit is not 1 to 1000");
 	} else if (!may_list(session, table, words, limit)) {
 		session_error(session, words->id, DIRECTORY_ERROR_DENIED, "Not with this role");
 	} else {
-		question = question_new(session, QUESTION_LIST, words->id, ask);
+		question = question_new(session, QUESTION_LIST, words->id, ask_store_for_question);
 		question->table = table;
 		list_begin(question, words->words[1], words->words[2], (size_t)limit, reply_listed);
 	}
 }
 
 /* Parses "NAME VALUE"; false if it is malformed. */
-static bool take_field(struct str word, struct directory_field *field)
+static bool take_field_of_word(struct str word, struct directory_field *field)
 {
 	directory_frame_split_result(word, &field->name, &field->value);
 	return str_find(word, ' ') >= 1;
 }
 
 /* CHANGE without its record, whose fields are the words after SKIP. */
-static void put(struct session *session, const struct words *words, size_t skip,
-		struct directory_change change)
+static void put_record_of_words(struct session *session, const struct words *words, size_t skip,
+				struct directory_change change)
 {
 	static struct directory_field fields[DIRECTORY_FIELDS_MAX];
 	struct directory_record input = {{directory_table_find(words->words[0]), words->words[1]},
@@ -173,16 +176,17 @@ static void put(struct session *session, const struct words *words, size_t skip,
 	const char *reason;
 
 	if (input.key.table == DIRECTORY_NO_TABLE) {
-		refuse(session, words, "There is no such table");
+		refuse_client_request(session, words, "There is no such table");
 		return;
 	}
 	if (input.field_count > DIRECTORY_FIELDS_MAX) {
-		refuse(session, words, "A record has at most 1000 fields");
+		refuse_client_request(session, words, "A record has at most 1000 fields");
 		return;
 	}
 	for (size_t i = 0; i < input.field_count; i++) {
-		if (!take_field(words->words[i + skip], &fields[i])) {
-			refuse(session, words, "A field is a name, a space and a value");
+		if (!take_field_of_word(words->words[i + skip], &fields[i])) {
+			refuse_client_request(session, words,
+					      "A field is a name, a space and a value");
 			return;
 		}
 	}
@@ -191,14 +195,14 @@ static void put(struct session *session, const struct words *words, size_t skip,
 	arena = change_arena(session->server);
 	if (directory_record_check(&input, arena, &change.record, &reason) != 0 ||
 	    (reason = directory_password_problem(&change.record)) != NULL)
-		refuse(session, words, reason);
+		refuse_client_request(session, words, reason);
 	else
 		change_add(question_new(session, QUESTION_CHANGE, words->id, NULL), &change);
 }
 
-static void on_put(struct session *session, const struct words *words)
+static void on_put_request(struct session *session, const struct words *words)
 {
-	put(session, words, 2, (struct directory_change){.is_removal = false});
+	put_record_of_words(session, words, 2, (struct directory_change){.is_removal = false});
 }
 
 static void on_edit(struct session *session, const struct words *words)
@@ -206,9 +210,9 @@ static void on_edit(struct session *session, const struct words *words)
 	struct directory_change change = {.is_conditional = true};
 
 	if (!str_to_u64(words->words[2], &change.since))
-		refuse(session, words, "The version is no number");
+		refuse_client_request(session, words, "The version is no number");
 	else
-		put(session, words, 3, change);
+		put_record_of_words(session, words, 3, change);
 }
 
 static void on_del(struct session *session, const struct words *words)
@@ -218,14 +222,14 @@ static void on_del(struct session *session, const struct words *words)
 	struct question *question;
 
 	if (table == DIRECTORY_NO_TABLE) {
-		refuse(session, words, "There is no such table");
+		refuse_client_request(session, words, "There is no such table");
 		return;
 	}
 	question = question_new(session, QUESTION_CHANGE, words->id, NULL);
 	question->table = table;
 	question->is_removal = true;
-	if (!take_key(question, words->words[1])) {
-		refuse(session, words, "That cannot be a key of this table");
+	if (!take_key_of_question(question, words->words[1])) {
+		refuse_client_request(session, words, "That cannot be a key of this table");
 		question_free(question);
 		return;
 	}
@@ -248,7 +252,8 @@ static void on_accept(struct session *session, const struct words *words)
 	struct directory_store *store = session->server->store;
 
 	if (store->operations->accept == NULL) {
-		refuse(session, words, "This directory's data are not guarded by this server");
+		refuse_client_request(session, words,
+				      "This directory's data are not guarded by this server");
 		return;
 	}
 	log_event(EVENT_DIRECTORY_ACCEPTED, log_string(peer, session->peer),
@@ -295,7 +300,7 @@ static void add_link(struct answer *answer, const struct directory_server *serve
 			  (uint64_t)((now_us - store->fresh_us) / SECOND_US));
 }
 
-static void on_stats(struct session *session, const struct words *words)
+static void on_stats_request(struct session *session, const struct words *words)
 {
 	const struct directory_server *server = session->server;
 	const struct directory_server_counts *counts = &server->counts;
@@ -368,17 +373,17 @@ static const struct verb {
 } verbs[] = {
 	{"get", true, 2, 2, DIRECTORY_ROLE_READ, on_get},
 	{"list", true, 4, 4, DIRECTORY_ROLE_READ, on_list},
-	{"put", true, 2, DIRECTORY_WORDS_MAX, DIRECTORY_ROLE_CHANGE, on_put},
+	{"put", true, 2, DIRECTORY_WORDS_MAX, DIRECTORY_ROLE_CHANGE, on_put_request},
 	{"edit", true, 3, DIRECTORY_WORDS_MAX, DIRECTORY_ROLE_CHANGE, on_edit},
 	{"del", true, 2, 2, DIRECTORY_ROLE_CHANGE, on_del},
 	{"accept", true, 0, 0, DIRECTORY_ROLE_CHANGE, on_accept},
 	{"ping", true, 0, 0, 0, on_ping},
-	{"stats", true, 0, 0, DIRECTORY_ROLE_READ, on_stats},
+	{"stats", true, 0, 0, DIRECTORY_ROLE_READ, on_stats_request},
 	{"since", false, 2, 2, DIRECTORY_ROLE_READ, on_since},
 	{"watch", false, 0, 0, DIRECTORY_ROLE_READ, on_watch},
 };
 
-static const struct verb *find_verb(struct str name)
+static const struct verb *find_directory_verb(struct str name)
 {
 	for (size_t i = 0; i < COUNT_OF(verbs); i++)
 		if (str_equal(name, str_from(verbs[i].name)))
@@ -386,7 +391,7 @@ static const struct verb *find_verb(struct str name)
 	return NULL;
 }
 
-static bool is_id(struct str text)
+static bool is_question_id(struct str text)
 {
 	if (text.length < 1 || text.length > SERVER_ID_MAX)
 		return false;
@@ -400,7 +405,7 @@ void question_take(struct session *session, struct str content)
 {
 	static struct str words[DIRECTORY_WORDS_MAX];
 	int count = directory_frame_words(content, words, DIRECTORY_WORDS_MAX);
-	const struct verb *verb = count > 0 ? find_verb(words[0]) : NULL;
+	const struct verb *verb = count > 0 ? find_directory_verb(words[0]) : NULL;
 	size_t skip = verb != NULL && verb->has_id ? 2 : 1;
 	struct words rest;
 
@@ -410,7 +415,7 @@ void question_take(struct session *session, struct str content)
 						     : "The frame is no list of words");
 		return;
 	}
-	if ((size_t)count < skip || (verb->has_id && !is_id(words[1]))) {
+	if ((size_t)count < skip || (verb->has_id && !is_question_id(words[1]))) {
 		session_refuse(session, "The question's number is not 1 to 20 digits");
 		return;
 	}
@@ -420,7 +425,7 @@ void question_take(struct session *session, struct str content)
 	if ((session->roles & verb->role) != verb->role)
 		session_error(session, rest.id, DIRECTORY_ERROR_DENIED, "Not with this role");
 	else if (rest.count < verb->least || rest.count > verb->most)
-		refuse(session, &rest, "Too few or too many words");
+		refuse_client_request(session, &rest, "Too few or too many words");
 	else
 		verb->handle(session, &rest);
 	session_wake(session);

@@ -24,7 +24,7 @@ static struct str id_of(const struct question *question)
 	return str_slice(question->id, question->id_length);
 }
 
-static void answer_error(struct question *question, int error)
+static void answer_question_error(struct question *question, int error)
 {
 	struct session *session = question->session;
 
@@ -39,7 +39,7 @@ static void answer_error(struct question *question, int error)
 }
 
 /* Whether anybody still waits for the answer. */
-static bool is_wanted(struct question *question)
+static bool is_answer_wanted(struct question *question)
 {
 	return question->session != NULL && !question->session->is_broken;
 }
@@ -60,7 +60,8 @@ static bool may_see(const struct session *session, const struct directory_record
 
 enum { NAME_SIZE = 32 }; /* of our field names; none is longer */
 
-static void add_fields(const struct session *session, const struct directory_record *record)
+static void add_fields_to_answer(const struct session *session,
+				 const struct directory_record *record)
 {
 	struct answer *answer = &session->server->answer;
 
@@ -90,12 +91,12 @@ void reply_got(void *context, int error, const struct directory_record *const *r
 		pause_question(question);
 		return;
 	}
-	if (is_wanted(question) && error != 0) {
-		answer_error(question, error);
-	} else if (is_wanted(question)) {
+	if (is_answer_wanted(question) && error != 0) {
+		answer_question_error(question, error);
+	} else if (is_answer_wanted(question)) {
 		answer_reset(&server->answer);
 		if (exists)
-			add_fields(question->session, records[0]);
+			add_fields_to_answer(question->session, records[0]);
 		answer_add_dependency(&server->answer,
 				      &(struct directory_key){question->table, question->key});
 		answer_send(&server->answer, session_output(question->session),
@@ -108,7 +109,7 @@ void reply_got(void *context, int error, const struct directory_record *const *r
 }
 
 /* An address that does not exist or is refused is answered as a record that does not exist. */
-static bool is_refused(const struct directory_expansion *expansion)
+static bool is_refused_expansion(const struct directory_expansion *expansion)
 {
 	return expansion->count == 1 && expansion->routes[0].kind == DIRECTORY_ROUTE_REFUSE;
 }
@@ -124,11 +125,11 @@ void reply_expanded(void *context, int error, const struct directory_expansion *
 		pause_question(question);
 		return;
 	}
-	if (is_wanted(question) && error != 0) {
-		answer_error(question, error);
-	} else if (is_wanted(question)) {
-		ttl_ms = ttl_ms_of(server, is_refused(expansion) ? config->negative_ttl_us
-								 : config->ttl_us);
+	if (is_answer_wanted(question) && error != 0) {
+		answer_question_error(question, error);
+	} else if (is_answer_wanted(question)) {
+		ttl_ms = ttl_ms_of(server, is_refused_expansion(expansion) ? config->negative_ttl_us
+									   : config->ttl_us);
 		if (!expansion->may_keep)
 			ttl_ms = 0;
 		answer_reset(&server->answer);
@@ -157,7 +158,7 @@ static void add_page(const struct session *session, const struct directory_page 
 	}
 	for (size_t i = 0; i < count; i++) {
 		answer_add(answer, DIRECTORY_RECORD_BEGINS, page->records[i].key.name);
-		add_fields(session, &page->records[i]);
+		add_fields_to_answer(session, &page->records[i]);
 	}
 }
 
@@ -173,7 +174,7 @@ static bool answer_portion(struct question *question, const struct directory_pag
 	add_page(question->session, page, count);
 	last = list_take(question, page->records, count, answer->words.length, &version);
 	if (last < 0)
-		answer_error(question, last);
+		answer_question_error(question, last);
 	else if (last > 0)
 		answer_send(answer, session_output(question->session), "val", id_of(question), 0,
 			    version);
@@ -186,9 +187,9 @@ void reply_listed(void *context, int error, const struct directory_page *page, u
 {
 	struct question *question = context;
 
-	if (is_wanted(question) && error != 0) {
-		answer_error(question, error);
-	} else if (is_wanted(question) && !answer_portion(question, page, version)) {
+	if (is_answer_wanted(question) && error != 0) {
+		answer_question_error(question, error);
+	} else if (is_answer_wanted(question) && !answer_portion(question, page, version)) {
 		pause_question(question);
 		return;
 	}
@@ -200,7 +201,7 @@ void reply_missed(void *context, int error, const struct directory_key *keys,
 {
 	struct question *question = context;
 
-	if (is_wanted(question))
+	if (is_answer_wanted(question))
 		push_missed(question, error, keys, versions, count);
 	question_free(question);
 }
@@ -210,9 +211,9 @@ void reply_lacking(struct question *question, int error, bool is_lacking)
 {
 	struct directory_server *server = question->server;
 
-	if (is_wanted(question) && error != 0) {
-		answer_error(question, error);
-	} else if (is_wanted(question)) {
+	if (is_answer_wanted(question) && error != 0) {
+		answer_question_error(question, error);
+	} else if (is_answer_wanted(question)) {
 		answer_reset(&server->answer);
 		answer_send(&server->answer, session_output(question->session),
 			    is_lacking ? "val" : "none", id_of(question), 0,

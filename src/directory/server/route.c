@@ -9,7 +9,7 @@ static struct str hostname_of(const struct question *question)
 	return str_from(question->server->config->hostname);
 }
 
-static bool is_configured(struct directory_server *server, struct str domain)
+static bool is_domain_configured(struct directory_server *server, struct str domain)
 {
 	struct buffer *form = &server->scratch;
 
@@ -19,11 +19,11 @@ static bool is_configured(struct directory_server *server, struct str domain)
 }
 
 /* Domains of the configuration are expanded here, and so is what is no address. */
-static bool is_ours(struct directory_server *server, struct str address)
+static bool is_address_of_ours(struct directory_server *server, struct str address)
 {
 	ptrdiff_t at = str_find_last(address, '@');
 
-	return at < 0 || is_configured(server, str_skip(address, (size_t)at + 1));
+	return at < 0 || is_domain_configured(server, str_skip(address, (size_t)at + 1));
 }
 
 static void ask_here(struct question *question, struct str address, directory_expanded *expanded)
@@ -41,7 +41,7 @@ static void ask_others(struct question *question, struct str address, directory_
 /* --- the postmaster of this host (directory/expand/expand.h), which other servers do not know ---
  */
 
-static bool is_of_host(const struct question *question, struct str address)
+static bool is_postmaster_of_host(const struct question *question, struct str address)
 {
 	struct mail_parts parts = mail_parts_of(address);
 
@@ -95,7 +95,7 @@ static void on_host(void *context, int error, const struct directory_expansion *
 	if (!is_elsewhere(error, expansion))
 		reply_expanded(question, error, expansion);
 	else if (str_equal_nocase(domain, hostname_of(question)) ||
-		 is_configured(question->server, domain))
+		 is_domain_configured(question->server, domain))
 		ask_here(question, STR("postmaster"), on_last);
 	else
 		ask_postmaster_of(question, domain, on_default_domain);
@@ -107,10 +107,10 @@ void route_ask(struct question *question)
 	struct str address = question->key;
 	bool has_others = server->store->operations->route != NULL;
 
-	if (has_others && is_of_host(question, address) &&
-	    !is_configured(server, hostname_of(question)))
+	if (has_others && is_postmaster_of_host(question, address) &&
+	    !is_domain_configured(server, hostname_of(question)))
 		ask_postmaster_of(question, hostname_of(question), on_host);
-	else if (has_others && !is_ours(server, address))
+	else if (has_others && !is_address_of_ours(server, address))
 		ask_others(question, address, reply_expanded);
 	else
 		ask_here(question, address, reply_expanded);

@@ -12,7 +12,7 @@
 
 /* --- on what routes depend besides the data --- */
 
-static uint64_t digest_text(uint64_t hash, const char *text)
+static uint64_t digest_config_text(uint64_t hash, const char *text)
 {
 	for (; *text != '\0'; text++)
 		hash = (hash ^ (unsigned char)*text) * UINT64_C(1099511628211);
@@ -22,31 +22,31 @@ static uint64_t digest_text(uint64_t hash, const char *text)
 /* Which addresses a service can take depends on what is made of them. */
 static uint64_t digest_service(uint64_t hash, const struct config_service *service)
 {
-	hash = digest_text(hash, service->name);
+	hash = digest_config_text(hash, service->name);
 	hash ^= (uint64_t)service->kind;
-	hash = digest_text(hash, service->path != NULL ? service->path : "");
-	hash = digest_text(hash, service->login != NULL ? service->login : "");
+	hash = digest_config_text(hash, service->path != NULL ? service->path : "");
+	hash = digest_config_text(hash, service->login != NULL ? service->login : "");
 	for (size_t i = 0; i < service->command_count; i++)
-		hash = digest_text(hash, service->command[i]);
+		hash = digest_config_text(hash, service->command[i]);
 	for (size_t i = 0; i < service->server_count; i++)
-		hash = digest_text(hash, service->servers[i].text);
+		hash = digest_config_text(hash, service->servers[i].text);
 	return hash;
 }
 
 static void set_digest(struct directory_server *server)
 {
 	const struct config *config = server->config;
-	uint64_t hash = digest_text(UINT64_C(14695981039346656037), config->hostname);
+	uint64_t hash = digest_config_text(UINT64_C(14695981039346656037), config->hostname);
 
-	hash = digest_text(hash, config_default_domain(config));
-	hash = digest_text(hash, config->recipient_delimiter);
+	hash = digest_config_text(hash, config_default_domain(config));
+	hash = digest_config_text(hash, config->recipient_delimiter);
 	for (size_t i = 0; i < config->service_count; i++)
 		hash = digest_service(hash, &config->services[i]);
 	for (size_t i = 0; i < config->domain_count; i++) {
-		hash = digest_text(hash, config->domains[i].name);
-		hash = digest_text(hash, config->domains[i].service->name);
+		hash = digest_config_text(hash, config->domains[i].name);
+		hash = digest_config_text(hash, config->domains[i].service->name);
 		for (size_t j = 0; j < config->domains[i].address_count; j++)
-			hash = digest_text(hash, config->domains[i].addresses[j]);
+			hash = digest_config_text(hash, config->domains[i].addresses[j]);
 	}
 	snprintf(server->config_digest, sizeof server->config_digest, "%016" PRIx64, hash);
 }
@@ -64,8 +64,8 @@ static void set_identity(struct directory_server *server)
 
 /* --- the store --- */
 
-static void on_changed(void *context, const struct directory_key *keys, const uint64_t *versions,
-		       size_t count)
+static void on_keys_changed(void *context, const struct directory_key *keys,
+			    const uint64_t *versions, size_t count)
 {
 	struct directory_server *server = context;
 
@@ -78,7 +78,7 @@ static void on_changed(void *context, const struct directory_key *keys, const ui
 		server->listener->changed(server->listener_context, keys, versions, count);
 }
 
-static void on_reset(void *context)
+static void on_store_reset(void *context)
 {
 	struct directory_server *server = context;
 
@@ -90,7 +90,7 @@ static void on_reset(void *context)
 		server->listener->reset(server->listener_context);
 }
 
-static void on_state(void *context, bool is_up)
+static void on_store_state(void *context, bool is_up)
 {
 	struct directory_server *server = context;
 	char before[SERVER_IDENTITY_SIZE];
@@ -111,7 +111,8 @@ static void on_state(void *context, bool is_up)
 		server->listener->state(server->listener_context, is_up);
 }
 
-static const struct directory_store_handler store_handler = {on_changed, on_reset, on_state};
+static const struct directory_store_handler store_handler = {on_keys_changed, on_store_reset,
+							     on_store_state};
 
 static void ignore_changed(void *context, const struct directory_key *keys,
 			   const uint64_t *versions, size_t count)
@@ -152,7 +153,7 @@ static void tick_later(struct directory_server *server)
 		os_timer_start(server->tick, left_us > SERVER_TICK_US ? left_us : SERVER_TICK_US);
 }
 
-static void on_tick(void *context)
+static void on_sessions_tick(void *context)
 {
 	struct directory_server *server = context;
 	int64_t now_us = os_clock_monotonic_us();
@@ -182,7 +183,7 @@ struct directory_server *directory_server_new(struct os_loop *loop, struct direc
 	server->batch_task = (struct os_task){.call = change_commit, .context = server};
 	server->started_us = os_clock_monotonic_us();
 	server->aged_us = server->started_us;
-	server->tick = os_timer_new(loop, on_tick, server);
+	server->tick = os_timer_new(loop, on_sessions_tick, server);
 	tick_later(server);
 	lacking_open(server);
 	set_digest(server);
@@ -219,8 +220,8 @@ void directory_server_configure(struct directory_server *server, const struct co
 }
 
 /* Tells a client over the limit why, if that is possible without waiting. */
-static void turn_away(struct directory_server *server, const struct directory_transport *transport,
-		      const char *peer)
+static void turn_client_away(struct directory_server *server,
+			     const struct directory_transport *transport, const char *peer)
 {
 	struct directory_frame frame;
 	struct buffer text = {0};
@@ -249,7 +250,7 @@ void directory_server_accept(struct directory_server *server,
 
 	server->counts.connections++;
 	if (server->session_count >= most)
-		turn_away(server, transport, peer);
+		turn_client_away(server, transport, peer);
 	else
 		(void)session_new(server, transport, roles, peer);
 }

@@ -15,7 +15,7 @@ enum {
 	KEPT_MEMORY = 4096, /* bytes that an empty buffer may keep */
 };
 
-static void set_watch(struct session *session);
+static void set_session_watch(struct session *session);
 
 static void break_off(struct session *session)
 {
@@ -23,7 +23,7 @@ static void break_off(struct session *session)
 	session_wake(session);
 }
 
-static bool is_full(const struct session *session)
+static bool is_session_full(const struct session *session)
 {
 	return session->server->is_stopping || session->output.length > SERVER_BACKLOG_MAX ||
 	       session->question_count >= SERVER_QUESTIONS_MAX ||
@@ -31,7 +31,7 @@ static bool is_full(const struct session *session)
 }
 
 /* An idle connection has no buffers. */
-static void trim(struct buffer *buffer)
+static void trim_session_buffer(struct buffer *buffer)
 {
 	if (buffer->length == 0 && buffer->capacity > KEPT_MEMORY)
 		buffer_clear(buffer);
@@ -48,7 +48,7 @@ static void take_frames(struct session *session)
 	if (session->input.length == 0)
 		return;
 	directory_store_begin(store);
-	while (!session->is_broken && !is_full(session)) {
+	while (!session->is_broken && !is_session_full(session)) {
 		result = directory_frame_take(&session->input, &content, &length);
 		if (result != 1)
 			break;
@@ -62,7 +62,7 @@ static void take_frames(struct session *session)
 }
 
 /* False: nothing more to read for now. */
-static bool read_some(struct session *session)
+static bool read_some_of_session(struct session *session)
 {
 	char *place = buffer_reserve(&session->input, READ_SIZE);
 	ssize_t count = session->transport.read(session->transport.state, place, (size_t)READ_SIZE);
@@ -78,20 +78,20 @@ static bool read_some(struct session *session)
 }
 
 /* Reads until there is no more, or as much as one turn allows. */
-static void read_all(struct session *session)
+static void read_all_of_session(struct session *session)
 {
 	bool has_more = true;
 
 	for (unsigned i = 0; has_more && i < READS_A_TURN; i++) {
-		if (session->is_broken || session->has_ended || is_full(session))
+		if (session->is_broken || session->has_ended || is_session_full(session))
 			break;
-		has_more = read_some(session) && session->may_have_more;
+		has_more = read_some_of_session(session) && session->may_have_more;
 		take_frames(session);
 	}
-	trim(&session->input);
+	trim_session_buffer(&session->input);
 }
 
-static void write_all(struct session *session)
+static void write_all_of_session(struct session *session)
 {
 	bool is_stuck = false;
 
@@ -113,68 +113,68 @@ static void write_all(struct session *session)
 		session->stuck_since_us = os_clock_monotonic_us();
 		server_tick_soon(session->server);
 	}
-	trim(&session->output);
+	trim_session_buffer(&session->output);
 	if (session->must_reset && session->output.length == 0)
 		session_late_reset(session);
 }
 
-static bool is_over(const struct session *session)
+static bool is_session_over(const struct session *session)
 {
 	return session->is_broken ||
 	       (session->has_ended && session->question_count == 0 && session->output.length == 0);
 }
 
 /* The session's task, at the end of a turn. */
-static void go_on(void *context)
+static void continue_session(void *context)
 {
 	struct session *session = context;
-	bool was_full = is_full(session);
+	bool was_full = is_session_full(session);
 
-	write_all(session);
+	write_all_of_session(session);
 	if (!session->is_broken && (session->input.length > 0 || was_full)) {
 		take_frames(session);
-		trim(&session->input);
+		trim_session_buffer(&session->input);
 	}
 	if (!session->is_broken)
 		pause_resume(session);
-	if (is_over(session)) {
+	if (is_session_over(session)) {
 		session_free(session);
 		return;
 	}
-	if ((was_full || session->may_have_more) && !is_full(session))
-		read_all(session);
+	if ((was_full || session->may_have_more) && !is_session_full(session))
+		read_all_of_session(session);
 	if (session->output.length > 0 && session->stuck_since_us == 0)
-		write_all(session);
-	if (is_over(session)) {
+		write_all_of_session(session);
+	if (is_session_over(session)) {
 		session_free(session);
 		return;
 	}
-	if (session->may_have_more && !is_full(session) && !session->has_ended)
+	if (session->may_have_more && !is_session_full(session) && !session->has_ended)
 		os_timer_start(session->again, 0); /* after others' turns */
-	set_watch(session);
+	set_session_watch(session);
 }
 
-static void set_watch(struct session *session)
+static void set_session_watch(struct session *session)
 {
 	unsigned events =
 		session->transport.wants(session->transport.state, session->output.length > 0);
 
-	if (session->has_ended || is_full(session))
+	if (session->has_ended || is_session_full(session))
 		events &= ~(unsigned)OS_WATCH_READ;
 	os_watch_set(session->watch, events);
 }
 
-static void on_ready(void *context, unsigned events)
+static void on_session_transport_ready(void *context, unsigned events)
 {
 	struct session *session = context;
 
 	(void)events;
-	if (!is_full(session))
-		read_all(session);
+	if (!is_session_full(session))
+		read_all_of_session(session);
 	session_wake(session);
 }
 
-static void read_again(void *context)
+static void read_session_again(void *context)
 {
 	session_wake(context);
 }
@@ -189,10 +189,10 @@ struct session *session_new(struct directory_server *server,
 	session->transport = *transport;
 	session->roles = roles;
 	snprintf(session->peer, sizeof session->peer, "%s", peer);
-	session->again = os_timer_new(server->loop, read_again, session);
-	session->task = (struct os_task){.call = go_on, .context = session};
-	session->watch =
-		os_watch_new(server->loop, transport->descriptor, OS_WATCH_READ, on_ready, session);
+	session->again = os_timer_new(server->loop, read_session_again, session);
+	session->task = (struct os_task){.call = continue_session, .context = session};
+	session->watch = os_watch_new(server->loop, transport->descriptor, OS_WATCH_READ,
+				      on_session_transport_ready, session);
 	session->next = server->sessions;
 	session->previous = &server->sessions;
 	if (session->next != NULL)

@@ -27,30 +27,33 @@ struct socketmap_row {
 	const char *(*answer_domain)(struct str kind);
 };
 
-static void answer(struct socketmap_question *question, const char *word, struct str text)
+static void answer_socketmap_question(struct socketmap_question *question, const char *word,
+				      struct str text)
 {
 	question->answered(question, word, text);
 }
 
 static void answer_none(struct socketmap_question *question)
 {
-	answer(question, "NOTFOUND", STR(""));
+	answer_socketmap_question(question, "NOTFOUND", STR(""));
 }
 
-static void answer_error(struct socketmap_question *question, int error)
+static void answer_socketmap_error(struct socketmap_question *question, int error)
 {
 	if (error == -ETIMEDOUT)
-		answer(question, "TIMEOUT", STR("the directory does not answer in time"));
+		answer_socketmap_question(question, "TIMEOUT",
+					  STR("the directory does not answer in time"));
 	else
-		answer(question, "TEMP", STR("the directory cannot be read now"));
+		answer_socketmap_question(question, "TEMP",
+					  STR("the directory cannot be read now"));
 }
 
-static struct str key_of(const struct socketmap_question *question)
+static struct str key_of_socketmap_question(const struct socketmap_question *question)
 {
 	return str_slice(question->key, question->key_length);
 }
 
-static struct str first_word(struct str *text)
+static struct str take_word_of_request(struct str *text)
 {
 	struct str word = STR("");
 
@@ -60,7 +63,8 @@ static struct str first_word(struct str *text)
 
 /* --- routes --- */
 
-static void add(struct socketmap_route *route, struct str key, struct str address, bool is_refused)
+static void add_address_of_route(struct socketmap_route *route, struct str key, struct str address,
+				 bool is_refused)
 {
 	if (route->addresses.length > 0)
 		buffer_append_byte(&route->addresses, ',');
@@ -78,7 +82,7 @@ static void take_route(struct socketmap_route *to, struct str key,
 
 	if (route->kind == DIRECTORY_ROUTE_ELSEWHERE || route->kind == DIRECTORY_ROUTE_OTHER)
 		return;
-	add(to, key, route->address, is_refused);
+	add_address_of_route(to, key, route->address, is_refused);
 	if (route->kind == DIRECTORY_ROUTE_LOCAL) {
 		to->service = route->service;
 		to->server = route->server;
@@ -93,22 +97,22 @@ static void take_route(struct socketmap_route *to, struct str key,
 static void answer_refused(struct socketmap_question *question, const struct socketmap_route *route)
 {
 	if (str_starts_with(route->status, STR("4")))
-		answer(question, "TEMP", route->text);
+		answer_socketmap_question(question, "TEMP", route->text);
 	else
 		answer_none(question);
 }
 
-static void on_route(void *context, int error, const struct directory_expansion *expansion)
+static void on_route_expanded(void *context, int error, const struct directory_expansion *expansion)
 {
 	struct socketmap_question *question = context;
 	struct socketmap_route route = {.count = 0};
 
 	if (error < 0) {
-		answer_error(question, error);
+		answer_socketmap_error(question, error);
 		return;
 	}
 	for (size_t i = 0; i < expansion->count; i++)
-		take_route(&route, key_of(question), &expansion->routes[i]);
+		take_route(&route, key_of_socketmap_question(question), &expansion->routes[i]);
 	if (route.count == 0)
 		answer_none(question);
 	else if (route.refused == route.count)
@@ -120,7 +124,7 @@ static void on_route(void *context, int error, const struct directory_expansion 
 
 static void answer_virtual(struct socketmap_question *question, const struct socketmap_route *route)
 {
-	answer(question, "OK", buffer_view(&route->addresses));
+	answer_socketmap_question(question, "OK", buffer_view(&route->addresses));
 }
 
 static void answer_alias(struct socketmap_question *question, const struct socketmap_route *route)
@@ -128,13 +132,13 @@ static void answer_alias(struct socketmap_question *question, const struct socke
 	if (route->count == 1 && route->has_itself)
 		answer_none(question);
 	else
-		answer(question, "OK", buffer_view(&route->addresses));
+		answer_socketmap_question(question, "OK", buffer_view(&route->addresses));
 }
 
 static void answer_mailbox(struct socketmap_question *question, const struct socketmap_route *route)
 {
 	if (route->has_itself && route->service.length > 0)
-		answer(question, "OK", key_of(question));
+		answer_socketmap_question(question, "OK", key_of_socketmap_question(question));
 	else
 		answer_none(question);
 }
@@ -160,7 +164,7 @@ static void answer_transport(struct socketmap_question *question,
 	else
 		buffer_append_format(&text, "lmtp:inet:[%s]:%u", service->address.host,
 				     (unsigned)service->address.port);
-	answer(question, "OK", buffer_view(&text));
+	answer_socketmap_question(question, "OK", buffer_view(&text));
 }
 
 /* --- domains --- */
@@ -184,7 +188,7 @@ static void answer_kind(struct socketmap_question *question, struct str kind)
 	if (text == NULL)
 		answer_none(question);
 	else
-		answer(question, "OK", str_from(text));
+		answer_socketmap_question(question, "OK", str_from(text));
 }
 
 static void on_domain(void *context, int error, const struct directory_record *const *records,
@@ -196,7 +200,7 @@ static void on_domain(void *context, int error, const struct directory_record *c
 	if (error == 0 && records[0] == NULL && question->store->lost_us != 0)
 		error = -ENOTCONN; /* it may exist by now */
 	if (error < 0)
-		answer_error(question, error);
+		answer_socketmap_error(question, error);
 	else if (records[0] == NULL)
 		answer_none(question);
 	else
@@ -205,7 +209,7 @@ static void on_domain(void *context, int error, const struct directory_record *c
 
 static void ask_domain(struct socketmap_question *question)
 {
-	const struct directory_key key = {DIRECTORY_DOMAIN, key_of(question)};
+	const struct directory_key key = {DIRECTORY_DOMAIN, key_of_socketmap_question(question)};
 
 	if (config_domain_find(*question->config, key.name) != NULL)
 		answer_kind(question, STR("local"));
@@ -239,11 +243,11 @@ static void answer_no_map(struct socketmap_question *question, struct str name)
 			     name.length < 32 ? (int)name.length : 32, name.data);
 	for (size_t i = 0; i < COUNT_OF(rows); i++)
 		buffer_append_format(&text, "%s %s", i > 0 ? "," : "", rows[i].name);
-	answer(question, "PERM", buffer_view(&text));
+	answer_socketmap_question(question, "PERM", buffer_view(&text));
 }
 
 /* Stores the canonical form of KEY; false if KEY is not valid. */
-static bool set_key(struct socketmap_question *question, struct str key)
+static bool set_socketmap_key(struct socketmap_question *question, struct str key)
 {
 	struct buffer whole CLEANUP(buffer_clear) = {0};
 	struct buffer form CLEANUP(buffer_clear) = {0};
@@ -267,27 +271,28 @@ static bool set_key(struct socketmap_question *question, struct str key)
 static void ask_route(struct socketmap_question *question)
 {
 	struct directory_store *store = question->store;
-	struct str key = key_of(question);
+	struct str key = key_of_socketmap_question(question);
 	struct str domain = str_skip(key, (size_t)str_find_last(key, '@') + 1);
 
 	if (store != NULL && store->operations->route != NULL &&
 	    config_domain_find(*question->config, domain) == NULL)
-		store->operations->route(store, key, on_route, question);
+		store->operations->route(store, key, on_route_expanded, question);
 	else
-		directory_expand(question->expander, key, on_route, question);
+		directory_expand(question->expander, key, on_route_expanded, question);
 }
 
 void socketmap_ask(struct socketmap_question *question, struct str request)
 {
 	struct str key = request;
-	struct str name = first_word(&key);
+	struct str name = take_word_of_request(&key);
 
 	question->row = find_row(name);
 	if (name.length == request.length)
-		answer(question, "PERM", STR("a request is a map, a space and a key"));
+		answer_socketmap_question(question, "PERM",
+					  STR("a request is a map, a space and a key"));
 	else if (question->row == NULL)
 		answer_no_map(question, name);
-	else if (!set_key(question, key))
+	else if (!set_socketmap_key(question, key))
 		answer_none(question);
 	else if (question->row->is_domain)
 		ask_domain(question);

@@ -83,14 +83,14 @@ static void close_connection(struct connection *connection)
 		free_connection(connection);
 }
 
-static bool fail(struct connection *connection)
+static bool fail_socketmap_connection(struct connection *connection)
 {
 	close_connection(connection);
 	return false;
 }
 
 /* Logs at most one line a second, so that a client cannot fill the log. */
-static bool refuse(struct connection *connection, const char *reason)
+static bool refuse_socketmap_request(struct connection *connection, const char *reason)
 {
 	struct directory_socketmap *socketmap = connection->socketmap;
 	int64_t second = os_clock_monotonic_us() / SECOND_US;
@@ -99,10 +99,11 @@ static bool refuse(struct connection *connection, const char *reason)
 		log_event(EVENT_DIRECTORY_REFUSED, log_string(peer, "socketmap"),
 			  log_string(reason, reason));
 	socketmap->logged_second = second;
-	return fail(connection);
+	return fail_socketmap_connection(connection);
 }
 
-static void on_answer(struct socketmap_question *question, const char *word, struct str text)
+static void on_socketmap_answer(struct socketmap_question *question, const char *word,
+				struct str text)
 {
 	struct connection *connection = (struct connection *)question;
 	struct directory_socketmap *socketmap = connection->socketmap;
@@ -119,7 +120,7 @@ static void on_answer(struct socketmap_question *question, const char *word, str
 	os_loop_defer(socketmap->loop, &connection->task);
 }
 
-static void ask(struct connection *connection, struct str request)
+static void ask_socketmap_question(struct connection *connection, struct str request)
 {
 	struct directory_socketmap *socketmap = connection->socketmap;
 
@@ -130,11 +131,11 @@ static void ask(struct connection *connection, struct str request)
 	connection->question.store = socketmap->store;
 	connection->question.expander = socketmap->expander;
 	connection->question.config = &socketmap->config;
-	connection->question.answered = on_answer;
+	connection->question.answered = on_socketmap_answer;
 	socketmap_ask(&connection->question, request);
 }
 
-static void trim(struct buffer *buffer)
+static void trim_socketmap_buffer(struct buffer *buffer)
 {
 	if (buffer->length == 0 && buffer->capacity > READ_SIZE)
 		buffer_clear(buffer);
@@ -151,10 +152,10 @@ static bool write_out(struct connection *connection)
 		if (count == -EAGAIN)
 			return true;
 		if (count < 0)
-			return fail(connection);
+			return fail_socketmap_connection(connection);
 		buffer_consume(&connection->output, (size_t)count);
 	}
-	trim(&connection->output);
+	trim_socketmap_buffer(&connection->output);
 	return true;
 }
 
@@ -167,7 +168,7 @@ static bool read_in(struct connection *connection)
 	if (count == -EAGAIN)
 		return true;
 	if (count < 0)
-		return fail(connection);
+		return fail_socketmap_connection(connection);
 	buffer_commit(&connection->input, (size_t)count);
 	connection->has_ended = count == 0;
 	return true;
@@ -185,20 +186,21 @@ static bool take_requests(struct connection *connection)
 		if (result == 0)
 			break;
 		if (result < 0)
-			return refuse(connection, result == -EMSGSIZE ? "the request is too long"
-								      : "that is no netstring");
+			return refuse_socketmap_request(
+				connection, result == -EMSGSIZE ? "the request is too long"
+								: "that is no netstring");
 		if (i == REQUESTS_A_TURN) {
 			os_loop_defer(connection->socketmap->loop, &connection->task);
 			break;
 		}
-		ask(connection, request);
+		ask_socketmap_question(connection, request);
 		buffer_consume(&connection->input, length);
 	}
-	trim(&connection->input);
+	trim_socketmap_buffer(&connection->input);
 	return true;
 }
 
-static void set_watch(struct connection *connection)
+static void set_socketmap_watch(struct connection *connection)
 {
 	bool may_ask = !connection->is_waiting && !connection->has_ended;
 	bool must_write = connection->output.length > 0;
@@ -208,7 +210,7 @@ static void set_watch(struct connection *connection)
 						   : OS_WATCH_NONE);
 }
 
-static void go_on(void *context)
+static void continue_socketmap_connection(void *context)
 {
 	struct connection *connection = context;
 	struct directory_store *store = connection->socketmap->store;
@@ -223,22 +225,22 @@ static void go_on(void *context)
 		close_connection(connection);
 		return;
 	}
-	set_watch(connection);
+	set_socketmap_watch(connection);
 }
 
-static void on_ready(void *context, unsigned events)
+static void on_socketmap_client_ready(void *context, unsigned events)
 {
 	struct connection *connection = context;
 
 	if ((events & OS_WATCH_READ) && !connection->is_waiting && connection->output.length == 0 &&
 	    !read_in(connection))
 		return;
-	go_on(connection);
+	continue_socketmap_connection(connection);
 }
 
 /* --- all of them --- */
 
-static void make_room(struct directory_socketmap *socketmap)
+static void close_idle_socketmap_client(struct directory_socketmap *socketmap)
 {
 	struct connection *one = socketmap->connections;
 
@@ -255,7 +257,7 @@ static void add_connection(void *context, int socket, const union os_socket_addr
 
 	(void)peer;
 	if (socketmap->connection_count >= DIRECTORY_SOCKETMAP_CONNECTIONS)
-		make_room(socketmap);
+		close_idle_socketmap_client(socketmap);
 	if (socketmap->connection_count >= DIRECTORY_SOCKETMAP_CONNECTIONS) {
 		os_socket_close(socket);
 		return;
@@ -264,22 +266,24 @@ static void add_connection(void *context, int socket, const union os_socket_addr
 	connection->socketmap = socketmap;
 	connection->socket = socket;
 	connection->used_us = os_clock_monotonic_us();
-	connection->task = (struct os_task){.call = go_on, .context = connection};
-	connection->watch =
-		os_watch_new(socketmap->loop, socket, OS_WATCH_READ, on_ready, connection);
+	connection->task =
+		(struct os_task){.call = continue_socketmap_connection, .context = connection};
+	connection->watch = os_watch_new(socketmap->loop, socket, OS_WATCH_READ,
+					 on_socketmap_client_ready, connection);
 	DL_APPEND2(socketmap->connections, connection, previous, next);
 	socketmap->connection_count++;
 }
 
-static void on_failed(void *context, int error)
+static void on_socketmap_accept_failed(void *context, int error)
 {
 	(void)context;
 	log_event(EVENT_DIRECTORY_ERROR, log_string(operation, "accept"), log_error(error));
 }
 
-static const struct os_listener_handler listener_handler = {add_connection, on_failed, NULL};
+static const struct os_listener_handler listener_handler = {add_connection,
+							    on_socketmap_accept_failed, NULL};
 
-static void on_tick(void *context)
+static void on_socketmap_idle_tick(void *context)
 {
 	struct directory_socketmap *socketmap = context;
 	int64_t oldest_us = os_clock_monotonic_us() - (int64_t)DIRECTORY_SOCKETMAP_IDLE * SECOND_US;
@@ -307,7 +311,7 @@ struct directory_socketmap *directory_socketmap_new(struct os_loop *loop,
 	socketmap->config = config;
 	socketmap->expander = directory_expander_new(is_expanded_here ? store : NULL, config);
 	socketmap->end = (struct os_task){.call = free_all, .context = socketmap};
-	socketmap->tick = os_timer_new(loop, on_tick, socketmap);
+	socketmap->tick = os_timer_new(loop, on_socketmap_idle_tick, socketmap);
 	os_timer_start(socketmap->tick, TICK_US);
 	return socketmap;
 }
@@ -321,8 +325,8 @@ bool directory_socketmap_listen(struct directory_socketmap *socketmap, int liste
 	return true;
 }
 
-static void on_changed(void *context, const struct directory_key *keys, const uint64_t *versions,
-		       size_t count)
+static void on_socketmap_keys_changed(void *context, const struct directory_key *keys,
+				      const uint64_t *versions, size_t count)
 {
 	struct directory_socketmap *socketmap = context;
 
@@ -331,20 +335,21 @@ static void on_changed(void *context, const struct directory_key *keys, const ui
 		directory_expander_changed(socketmap->expander, &keys[i]);
 }
 
-static void on_reset(void *context)
+static void on_socketmap_store_reset(void *context)
 {
 	struct directory_socketmap *socketmap = context;
 
 	directory_expander_reset(socketmap->expander);
 }
 
-static void on_state(void *context, bool is_up)
+static void on_socketmap_store_state(void *context, bool is_up)
 {
 	(void)context;
 	(void)is_up;
 }
 
-const struct directory_store_handler directory_socketmap_handler = {on_changed, on_reset, on_state};
+const struct directory_store_handler directory_socketmap_handler = {
+	on_socketmap_keys_changed, on_socketmap_store_reset, on_socketmap_store_state};
 
 void directory_socketmap_configure(struct directory_socketmap *socketmap,
 				   const struct config *config)

@@ -28,7 +28,7 @@ enum directory_error directory_error_find(struct str name)
 
 /* Reads the head of a netstring: 1, with the content's *LENGTH_OUT and *START_OUT; 0: incomplete;
  * -EINVAL; -EMSGSIZE: over MAX. */
-static int take_head(struct str text, size_t max, size_t *start_out, size_t *length_out)
+static int take_netstring_head(struct str text, size_t max, size_t *start_out, size_t *length_out)
 {
 	size_t length = 0;
 	size_t i = 0;
@@ -56,7 +56,7 @@ int directory_frame_take(const struct buffer *input, struct str *content_out, si
 	struct str text = buffer_view(input);
 	size_t start;
 	size_t length;
-	int result = take_head(text, DIRECTORY_FRAME_MAX, &start, &length);
+	int result = take_netstring_head(text, DIRECTORY_FRAME_MAX, &start, &length);
 
 	if (result <= 0)
 		return result;
@@ -74,7 +74,7 @@ bool directory_frame_word(struct str *content, struct str *word_out)
 	size_t start;
 	size_t length;
 
-	if (take_head(*content, DIRECTORY_FRAME_MAX, &start, &length) != 1 ||
+	if (take_netstring_head(*content, DIRECTORY_FRAME_MAX, &start, &length) != 1 ||
 	    content->length - start < length + 1 || content->data[start + length] != ',') {
 		*content = STR("");
 		return false;
@@ -164,7 +164,7 @@ void directory_frame_split_result(struct str result, struct str *word_out, struc
 	*rest_out = result.data != NULL ? result : STR("");
 }
 
-static bool begins(struct str result, struct str begin, struct str *key_out)
+static bool result_begins_with(struct str result, struct str begin, struct str *key_out)
 {
 	if (!str_starts_with(result, begin))
 		return false;
@@ -174,12 +174,12 @@ static bool begins(struct str result, struct str begin, struct str *key_out)
 
 bool directory_frame_begins_record(struct str result, struct str *key_out)
 {
-	return begins(result, STR(DIRECTORY_RECORD_BEGINS " "), key_out);
+	return result_begins_with(result, STR(DIRECTORY_RECORD_BEGINS " "), key_out);
 }
 
 bool directory_frame_begins_malformed(struct str result, struct str *key_out)
 {
-	return begins(result, STR(DIRECTORY_MALFORMED_BEGINS " "), key_out);
+	return result_begins_with(result, STR(DIRECTORY_MALFORMED_BEGINS " "), key_out);
 }
 
 size_t directory_frame_size(const struct directory_frame *frame)

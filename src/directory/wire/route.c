@@ -21,7 +21,7 @@ enum directory_post directory_post_find(struct str text)
 	return DIRECTORY_POST_OWNERS;
 }
 
-static void add(struct buffer *out, const char *before, struct str text)
+static void add_word_to_route(struct buffer *out, const char *before, struct str text)
 {
 	buffer_append_string(out, before);
 	buffer_append_str(out, text);
@@ -29,7 +29,7 @@ static void add(struct buffer *out, const char *before, struct str text)
 
 /* Where the address at the start of TEXT ends. With an unbalanced quote it is not valid, and ends
  * at a space. */
-static size_t address_end(struct str text)
+static size_t end_of_route_address(struct str text)
 {
 	ptrdiff_t end = mail_address_end(text);
 
@@ -38,9 +38,9 @@ static size_t address_end(struct str text)
 	return end >= 0 ? (size_t)end : text.length;
 }
 
-static struct str take_address(struct str *rest)
+static struct str take_route_address(struct str *rest)
 {
-	struct str address = str_slice(rest->data, address_end(*rest));
+	struct str address = str_slice(rest->data, end_of_route_address(*rest));
 
 	*rest = str_skip(*rest, address.length);
 	if (rest->length > 0)
@@ -48,7 +48,7 @@ static struct str take_address(struct str *rest)
 	return address;
 }
 
-static struct str take_word(struct str *rest)
+static struct str take_route_word(struct str *rest)
 {
 	struct str word = STR("");
 
@@ -61,35 +61,35 @@ static struct str take_word(struct str *rest)
 
 static void write_local(const struct directory_route *route, struct buffer *out)
 {
-	add(out, " ", route->service);
-	add(out, " ", route->address);
+	add_word_to_route(out, " ", route->service);
+	add_word_to_route(out, " ", route->address);
 }
 
 static bool read_local(struct str rest, struct directory_route *out)
 {
-	out->service = take_word(&rest);
+	out->service = take_route_word(&rest);
 	out->address = rest;
 	return out->service.length > 0 && rest.length > 0;
 }
 
 static void write_server(const struct directory_route *route, struct buffer *out)
 {
-	add(out, " ", route->service);
-	add(out, " ", route->server);
-	add(out, " ", route->address);
+	add_word_to_route(out, " ", route->service);
+	add_word_to_route(out, " ", route->server);
+	add_word_to_route(out, " ", route->address);
 }
 
 static bool read_server(struct str rest, struct directory_route *out)
 {
-	out->service = take_word(&rest);
-	out->server = take_word(&rest);
+	out->service = take_route_word(&rest);
+	out->server = take_route_word(&rest);
 	out->address = rest;
 	return out->service.length > 0 && out->server.length > 0 && rest.length > 0;
 }
 
 static void write_remote(const struct directory_route *route, struct buffer *out)
 {
-	add(out, " ", route->address);
+	add_word_to_route(out, " ", route->address);
 }
 
 static bool read_remote(struct str rest, struct directory_route *out)
@@ -98,11 +98,11 @@ static bool read_remote(struct str rest, struct directory_route *out)
 	return rest.length > 0;
 }
 
-static void write_list(const struct directory_route *route, struct buffer *out)
+static void write_list_route(const struct directory_route *route, struct buffer *out)
 {
-	add(out, " ", route->address);
+	add_word_to_route(out, " ", route->address);
 	if (route->owner.length > 0)
-		add(out, " owner ", route->owner);
+		add_word_to_route(out, " owner ", route->owner);
 	if (route->verp)
 		buffer_append_string(out, " verp yes");
 	if (route->post != DIRECTORY_POST_ANYONE)
@@ -110,33 +110,33 @@ static void write_list(const struct directory_route *route, struct buffer *out)
 }
 
 /* Takes "NAME VALUE" off REST if it begins with NAME; else leaves REST unchanged. */
-static bool take_pair(struct str *rest, struct str name, struct str *value_out)
+static bool take_named_route_word(struct str *rest, struct str name, struct str *value_out)
 {
 	struct str ahead = *rest;
 
-	if (!str_equal(take_word(&ahead), name))
+	if (!str_equal(take_route_word(&ahead), name))
 		return false;
-	*value_out = take_word(&ahead);
+	*value_out = take_route_word(&ahead);
 	*rest = ahead;
 	return true;
 }
 
-static bool read_list(struct str rest, struct directory_route *out)
+static bool read_list_route(struct str rest, struct directory_route *out)
 {
 	struct str value;
 
-	out->address = take_address(&rest);
+	out->address = take_route_address(&rest);
 	if (out->address.length == 0 || rest.length == 0)
 		return out->address.length > 0;
-	if (!str_equal(take_word(&rest), STR("owner")))
+	if (!str_equal(take_route_word(&rest), STR("owner")))
 		return false;
-	out->owner = take_address(&rest);
-	if (take_pair(&rest, STR("verp"), &value)) {
+	out->owner = take_route_address(&rest);
+	if (take_named_route_word(&rest, STR("verp"), &value)) {
 		out->verp = str_equal(value, STR("yes"));
 		if (!out->verp)
 			return false;
 	}
-	if (take_pair(&rest, STR("post"), &value)) {
+	if (take_named_route_word(&rest, STR("post"), &value)) {
 		out->post = directory_post_find(value);
 		if (value.length == 0 || out->post == DIRECTORY_POST_ANYONE ||
 		    !str_equal(value, str_from(directory_post_name(out->post))))
@@ -149,15 +149,15 @@ static void write_refuse(const struct directory_route *route, struct buffer *out
 {
 	bool is_readable = mail_address_end(route->address) == (ptrdiff_t)route->address.length;
 
-	add(out, " ", route->status);
-	add(out, " ", is_readable ? route->address : STR("-"));
-	add(out, " ", route->text);
+	add_word_to_route(out, " ", route->status);
+	add_word_to_route(out, " ", is_readable ? route->address : STR("-"));
+	add_word_to_route(out, " ", route->text);
 }
 
 static bool read_refuse(struct str rest, struct directory_route *out)
 {
-	out->status = take_word(&rest);
-	out->address = take_address(&rest);
+	out->status = take_route_word(&rest);
+	out->address = take_route_address(&rest);
 	out->text = rest;
 	return out->status.length > 0 && out->address.length + out->text.length > 0;
 }
@@ -185,7 +185,7 @@ static const struct {
 	{"local", DIRECTORY_ROUTE_LOCAL, write_local, read_local},
 	{"server", DIRECTORY_ROUTE_LOCAL, write_server, read_server},
 	{"remote", DIRECTORY_ROUTE_REMOTE, write_remote, read_remote},
-	{"list", DIRECTORY_ROUTE_LIST, write_list, read_list},
+	{"list", DIRECTORY_ROUTE_LIST, write_list_route, read_list_route},
 	{"refuse", DIRECTORY_ROUTE_REFUSE, write_refuse, read_refuse},
 	{"elsewhere", DIRECTORY_ROUTE_ELSEWHERE, write_elsewhere, read_elsewhere},
 };
@@ -209,7 +209,7 @@ void directory_route_write(const struct directory_route *route, struct buffer *o
 struct directory_route directory_route_read(struct str text)
 {
 	struct str rest = text;
-	struct str word = take_word(&rest);
+	struct str word = take_route_word(&rest);
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct directory_route route = {.kind = rows[i].kind};

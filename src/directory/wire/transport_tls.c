@@ -16,7 +16,7 @@ static void close_tls(void *state)
 	tls_connection_free(state);
 }
 
-static unsigned wants_tls(void *state, bool has_output)
+static unsigned events_wanted_by_tls(void *state, bool has_output)
 {
 	return tls_connection_wants(state, has_output);
 }
@@ -28,7 +28,7 @@ void directory_transport_tls(struct tls_connection *connection,
 		.read = read_tls,
 		.write = write_tls,
 		.close = close_tls,
-		.wants = wants_tls,
+		.wants = events_wanted_by_tls,
 		.descriptor = tls_connection_socket(connection),
 		.state = connection,
 	};

@@ -12,7 +12,7 @@ struct place {
 };
 
 /* Advances over BYTE; returns whether it is outside quotes, comments and angle brackets. */
-static bool step(struct place *place, char byte)
+static bool step_over_address_byte(struct place *place, char byte)
 {
 	bool was_bare = !place->in_quotes && place->comments == 0 && !place->in_brackets;
 
@@ -42,7 +42,7 @@ ptrdiff_t exchange_find_bare(struct str text, const char *set)
 	struct place place = {0};
 
 	for (size_t i = 0; i < text.length; i++)
-		if (step(&place, text.data[i]) && text.data[i] != '\0' &&
+		if (step_over_address_byte(&place, text.data[i]) && text.data[i] != '\0' &&
 		    strchr(set, text.data[i]) != NULL)
 			return (ptrdiff_t)i;
 	return -1;
@@ -61,7 +61,7 @@ bool exchange_split(struct str *rest, struct str *piece_out)
 }
 
 /* TEXT without comments; if it has angle brackets, only what is within them. */
-static struct str strip(struct arena *arena, struct str text)
+static struct str strip_address_comments(struct arena *arena, struct str text)
 {
 	char *copy = arena_alloc(arena, text.length + 1);
 	struct place place = {0};
@@ -70,7 +70,7 @@ static struct str strip(struct arena *arena, struct str text)
 	for (size_t i = 0; i < text.length; i++) {
 		struct place before = place;
 
-		(void)step(&place, text.data[i]);
+		(void)step_over_address_byte(&place, text.data[i]);
 		if (!before.in_brackets && place.in_brackets)
 			length = 0;
 		else if (before.in_brackets && !place.in_brackets)
@@ -85,7 +85,7 @@ const char *exchange_address(struct exchange_reader *reader, struct str text,
 			     struct str *address_out)
 {
 	const char *domain = reader->settings->domain;
-	struct str bare = strip(reader->arena, text);
+	struct str bare = strip_address_comments(reader->arena, text);
 	char *whole;
 
 	if (bare.length == 0)

@@ -33,8 +33,8 @@ static int next_member(struct exchange_reader *reader, struct exchange_entry *en
 			       arena_copy_str(reader->arena, buffer_view(&key)));
 }
 
-static int add_target(struct exchange_reader *reader, struct exchange_entry *entry,
-		      struct str address, const struct exchange_value *value)
+static int add_alias_target(struct exchange_reader *reader, struct exchange_entry *entry,
+			    struct str address, const struct exchange_value *value)
 {
 	struct str target = value->kind == EXCHANGE_VALUE_SELF ? address : value->text;
 
@@ -45,8 +45,8 @@ static int add_target(struct exchange_reader *reader, struct exchange_entry *ent
 }
 
 /* Collects all values of a forward in one record. */
-static int take_forward(struct exchange_reader *reader, struct exchange_entry *entry,
-			struct str address, struct exchange_values *values)
+static int take_alias_forward(struct exchange_reader *reader, struct exchange_entry *entry,
+			      struct str address, struct exchange_values *values)
 {
 	struct exchange_value value = {0};
 	int result;
@@ -54,7 +54,7 @@ static int take_forward(struct exchange_reader *reader, struct exchange_entry *e
 	if (exchange_add_field(reader, "kind", STR("forward")) < 0)
 		return -E2BIG;
 	while ((result = exchange_values_next(values, entry, &value)) > 0) {
-		result = add_target(reader, entry, address, &value);
+		result = add_alias_target(reader, entry, address, &value);
 		if (result < 0)
 			return result;
 	}
@@ -68,7 +68,8 @@ static int take_forward(struct exchange_reader *reader, struct exchange_entry *e
 }
 
 /* The record of the list itself; its members follow. */
-static int take_list(struct exchange_reader *reader, struct exchange_entry *entry, struct str list)
+static int take_alias_list(struct exchange_reader *reader, struct exchange_entry *entry,
+			   struct str list)
 {
 	struct buffer owner CLEANUP(buffer_clear) = {0};
 
@@ -82,7 +83,8 @@ static int take_list(struct exchange_reader *reader, struct exchange_entry *entr
 }
 
 /* Whether the alias ADDRESS is a list; then its address as a key. */
-static bool is_list(struct exchange_reader *reader, struct str address, struct str *list_out)
+static bool is_alias_of_list(struct exchange_reader *reader, struct str address,
+			     struct str *list_out)
 {
 	struct buffer key CLEANUP(buffer_clear) = {0};
 
@@ -93,7 +95,8 @@ static bool is_list(struct exchange_reader *reader, struct str address, struct s
 	return true;
 }
 
-static int take_line(struct exchange_reader *reader, struct exchange_entry *entry, struct str line)
+static int take_alias_line(struct exchange_reader *reader, struct exchange_entry *entry,
+			   struct str line)
 {
 	ptrdiff_t colon = exchange_find_bare(line, ":");
 	struct exchange_values *values;
@@ -115,11 +118,11 @@ static int take_line(struct exchange_reader *reader, struct exchange_entry *entr
 					problem);
 	exchange_set_key(reader, entry, DIRECTORY_ADDRESS, address);
 	values = exchange_values_new(reader, name, str_skip(line, (size_t)colon + 1));
-	if (is_list(reader, address, &list)) {
+	if (is_alias_of_list(reader, address, &list)) {
 		reader->members = values;
-		return take_list(reader, entry, list);
+		return take_alias_list(reader, entry, list);
 	}
-	result = take_forward(reader, entry, address, values);
+	result = take_alias_forward(reader, entry, address, values);
 	exchange_values_free(values);
 	return result;
 }
@@ -140,5 +143,5 @@ int exchange_aliases_next(struct exchange_reader *reader, struct exchange_entry 
 	entry->line = reader->lines.line;
 	if (result <= 0)
 		return exchange_line_problem(reader, entry, result);
-	return take_line(reader, entry, line);
+	return take_alias_line(reader, entry, line);
 }

@@ -18,7 +18,7 @@ struct exchange_columns {
 /* The state of the row parser. */
 enum state { AT_START, IN_CELL, IN_QUOTES, AT_QUOTE };
 
-static enum state step(enum state state, char byte)
+static enum state step_over_csv_byte(enum state state, char byte)
 {
 	switch (state) {
 	case AT_START:
@@ -37,15 +37,15 @@ static enum state step(enum state state, char byte)
 	return byte == ',' ? AT_START : IN_CELL;
 }
 
-static enum state run(enum state state, struct str text)
+static enum state scan_csv_text(enum state state, struct str text)
 {
 	for (size_t i = 0; i < text.length; i++)
-		state = step(state, text.data[i]);
+		state = step_over_csv_byte(state, text.data[i]);
 	return state;
 }
 
 /* Reads the next row into ROW: several lines if a quoted cell contains line breaks. */
-static int read_row(struct exchange_reader *reader, struct buffer *row, unsigned *line_out)
+static int read_csv_row(struct exchange_reader *reader, struct buffer *row, unsigned *line_out)
 {
 	enum state state = AT_START;
 	struct str line;
@@ -58,13 +58,13 @@ static int read_row(struct exchange_reader *reader, struct buffer *row, unsigned
 	*line_out = reader->lines.line;
 	while (result > 0) {
 		buffer_append_str(row, line);
-		state = run(state, line);
+		state = scan_csv_text(state, line);
 		if (state != IN_QUOTES)
 			return 1;
 		if (row->length > EXCHANGE_LINE_MAX)
 			return -EMSGSIZE;
 		buffer_append_byte(row, '\n');
-		state = run(state, STR("\n"));
+		state = scan_csv_text(state, STR("\n"));
 		result = exchange_lines_next(&reader->lines, &line);
 	}
 	return result == 0 && row->length > 0 ? -EBADMSG : result;
@@ -80,7 +80,7 @@ static const char *take_cell(struct str *row, char **place, struct str *cell_out
 
 	for (i = 0; i < row->length; i++) {
 		char byte = row->data[i];
-		enum state next = step(state, byte);
+		enum state next = step_over_csv_byte(state, byte);
 
 		if (next == AT_START)
 			break;
@@ -99,7 +99,7 @@ static const char *take_cell(struct str *row, char **place, struct str *cell_out
 	return NULL;
 }
 
-static bool is_field(struct str name)
+static bool is_field_of_tables(struct str name)
 {
 	for (unsigned table = DIRECTORY_NO_TABLE + 1; table < DIRECTORY_TABLES; table++) {
 		const char *field;
@@ -113,7 +113,8 @@ static bool is_field(struct str name)
 
 static bool is_column(struct str name)
 {
-	return str_equal(name, STR("table")) || str_equal(name, STR("key")) || is_field(name);
+	return str_equal(name, STR("table")) || str_equal(name, STR("key")) ||
+	       is_field_of_tables(name);
 }
 
 /* Reads the column names. 0, or the problem: then the file cannot be read. */
@@ -144,7 +145,7 @@ static int take_names(struct exchange_reader *reader, struct exchange_entry *ent
 	return 0;
 }
 
-static bool has_column(const struct exchange_columns *columns, const char *name)
+static bool has_csv_column(const struct exchange_columns *columns, const char *name)
 {
 	for (size_t i = 0; i < columns->count; i++)
 		if (str_equal(columns->names[i], str_from(name)))
@@ -152,7 +153,7 @@ static bool has_column(const struct exchange_columns *columns, const char *name)
 	return false;
 }
 
-static int read_names(struct exchange_reader *reader, struct exchange_entry *entry)
+static int read_column_names(struct exchange_reader *reader, struct exchange_entry *entry)
 {
 	struct exchange_columns *columns = memory_alloc_zero(1, sizeof *columns);
 	int result;
@@ -160,7 +161,7 @@ static int read_names(struct exchange_reader *reader, struct exchange_entry *ent
 	reader->columns = columns;
 	columns->arena = arena_new();
 	columns->names = memory_alloc_zero(COLUMNS_MAX, sizeof *columns->names);
-	result = read_row(reader, &columns->row, &entry->line);
+	result = read_csv_row(reader, &columns->row, &entry->line);
 	if (result == 0)
 		return 0;
 	if (result == -EBADMSG)
@@ -168,7 +169,7 @@ static int read_names(struct exchange_reader *reader, struct exchange_entry *ent
 	if (result < 0)
 		return exchange_line_problem(reader, entry, result);
 	result = take_names(reader, entry, columns);
-	if (result == 0 && !has_column(columns, "key"))
+	if (result == 0 && !has_csv_column(columns, "key"))
 		result = exchange_problem(reader, entry, "no column is called \"key\"");
 	if (result < 0)
 		columns->count = 0;
@@ -189,7 +190,7 @@ static int add_values(struct exchange_reader *reader, struct str name, struct st
 	return 0;
 }
 
-static int take_row(struct exchange_reader *reader, struct exchange_entry *entry)
+static int take_csv_row(struct exchange_reader *reader, struct exchange_entry *entry)
 {
 	const struct exchange_columns *columns = reader->columns;
 	struct str row = buffer_view(&columns->row);
@@ -228,15 +229,15 @@ int exchange_csv_next(struct exchange_reader *reader, struct exchange_entry *ent
 	int result = 1;
 
 	if (reader->columns == NULL)
-		result = read_names(reader, entry);
+		result = read_column_names(reader, entry);
 	if (result <= 0 || reader->columns->count == 0)
 		return result < 0 ? result : 0; /* without column names nothing can be read */
-	result = read_row(reader, &reader->columns->row, &entry->line);
+	result = read_csv_row(reader, &reader->columns->row, &entry->line);
 	if (result == -EBADMSG)
 		return exchange_problem(reader, entry, "the last quote is not closed");
 	if (result <= 0)
 		return exchange_line_problem(reader, entry, result);
-	return take_row(reader, entry);
+	return take_csv_row(reader, entry);
 }
 
 void exchange_columns_free(struct exchange_columns *columns)

@@ -11,7 +11,7 @@ struct cursor {
 	const char *problem; /* NULL: none so far */
 };
 
-static bool fail(struct cursor *cursor, const char *problem)
+static bool set_json_problem(struct cursor *cursor, const char *problem)
 {
 	cursor->problem = problem;
 	return false;
@@ -30,7 +30,7 @@ static bool next_is(struct cursor *cursor, char byte)
 	return cursor->rest.length > 0 && cursor->rest.data[0] == byte;
 }
 
-static bool take(struct cursor *cursor, char byte)
+static bool accept_json_byte(struct cursor *cursor, char byte)
 {
 	if (!next_is(cursor, byte))
 		return false;
@@ -94,7 +94,7 @@ static bool take_code(struct cursor *cursor, uint32_t *character_out)
 }
 
 /* Parses what follows a backslash, into *OUT. */
-static bool take_escape(struct cursor *cursor, char *out, size_t *length)
+static bool parse_json_escape(struct cursor *cursor, char *out, size_t *length)
 {
 	static const char letters[] = "\"\\/bfnrt";
 	static const char meanings[] = "\"\\/\b\f\n\r\t";
@@ -119,13 +119,13 @@ static bool take_escape(struct cursor *cursor, char *out, size_t *length)
 	return true;
 }
 
-static bool take_text(struct cursor *cursor, struct str *text_out)
+static bool parse_json_text(struct cursor *cursor, struct str *text_out)
 {
 	char *out = cursor->memory;
 	size_t length = 0;
 
-	if (!take(cursor, '"'))
-		return fail(cursor, "a text in double quotes is expected");
+	if (!accept_json_byte(cursor, '"'))
+		return set_json_problem(cursor, "a text in double quotes is expected");
 	while (cursor->rest.length > 0) {
 		char byte = cursor->rest.data[0];
 
@@ -137,10 +137,10 @@ static bool take_text(struct cursor *cursor, struct str *text_out)
 		}
 		if (byte != '\\')
 			out[length++] = byte;
-		else if (!take_escape(cursor, out, &length))
-			return fail(cursor, "an escape that JSON does not have");
+		else if (!parse_json_escape(cursor, out, &length))
+			return set_json_problem(cursor, "an escape that JSON does not have");
 	}
-	return fail(cursor, "a text does not end");
+	return set_json_problem(cursor, "a text does not end");
 }
 
 /* The members "table" and "key", and all others. */
@@ -149,60 +149,64 @@ struct object {
 	struct str key;
 };
 
-static bool add(struct exchange_reader *reader, struct cursor *cursor, struct object *object,
-		struct str name, struct str value)
+static bool add_json_field(struct exchange_reader *reader, struct cursor *cursor,
+			   struct object *object, struct str name, struct str value)
 {
 	if (str_equal(name, STR("table")))
 		object->table = value;
 	else if (str_equal(name, STR("key")))
 		object->key = value;
 	else if (exchange_add_named(reader, name, value) < 0)
-		return fail(cursor, "more than 1000 fields");
+		return set_json_problem(cursor, "more than 1000 fields");
 	return true;
 }
 
-static bool take_list(struct exchange_reader *reader, struct cursor *cursor, struct object *object,
-		      struct str name)
+static bool parse_json_list(struct exchange_reader *reader, struct cursor *cursor,
+			    struct object *object, struct str name)
 {
 	struct str value;
 
-	if (take(cursor, ']'))
+	if (accept_json_byte(cursor, ']'))
 		return true;
 	do
-		if (!take_text(cursor, &value) || !add(reader, cursor, object, name, value))
+		if (!parse_json_text(cursor, &value) ||
+		    !add_json_field(reader, cursor, object, name, value))
 			return false;
-	while (take(cursor, ','));
-	return take(cursor, ']') || fail(cursor, "a list ends in ]");
+	while (accept_json_byte(cursor, ','));
+	return accept_json_byte(cursor, ']') || set_json_problem(cursor, "a list ends in ]");
 }
 
-static bool take_pair(struct exchange_reader *reader, struct cursor *cursor, struct object *object)
+static bool parse_json_pair(struct exchange_reader *reader, struct cursor *cursor,
+			    struct object *object)
 {
 	struct str name;
 	struct str value;
 
-	if (!take_text(cursor, &name))
+	if (!parse_json_text(cursor, &name))
 		return false;
-	if (!take(cursor, ':'))
-		return fail(cursor, "a colon is expected after a name");
-	if (take(cursor, '['))
-		return take_list(reader, cursor, object, name);
-	return take_text(cursor, &value) && add(reader, cursor, object, name, value);
+	if (!accept_json_byte(cursor, ':'))
+		return set_json_problem(cursor, "a colon is expected after a name");
+	if (accept_json_byte(cursor, '['))
+		return parse_json_list(reader, cursor, object, name);
+	return parse_json_text(cursor, &value) &&
+	       add_json_field(reader, cursor, object, name, value);
 }
 
 static bool take_object(struct exchange_reader *reader, struct cursor *cursor,
 			struct object *object)
 {
-	if (!take(cursor, '{'))
-		return fail(cursor, "a line is one object of JSON: "
-				    "{\"table\":\"address\",\"key\":\"ann@example.org\",...}");
+	if (!accept_json_byte(cursor, '{'))
+		return set_json_problem(cursor,
+					"a line is one object of JSON: "
+					"{\"table\":\"address\",\"key\":\"ann@example.org\",...}");
 	do
-		if (!take_pair(reader, cursor, object))
+		if (!parse_json_pair(reader, cursor, object))
 			return false;
-	while (take(cursor, ','));
-	if (!take(cursor, '}'))
-		return fail(cursor, "an object ends in }");
+	while (accept_json_byte(cursor, ','));
+	if (!accept_json_byte(cursor, '}'))
+		return set_json_problem(cursor, "an object ends in }");
 	skip_space(cursor);
-	return cursor->rest.length == 0 || fail(cursor, "one object a line");
+	return cursor->rest.length == 0 || set_json_problem(cursor, "one object a line");
 }
 
 int exchange_json_next(struct exchange_reader *reader, struct exchange_entry *entry)

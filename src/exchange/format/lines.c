@@ -8,7 +8,7 @@ enum { PIECE = 64 * 1024 };
 
 static const struct str BYTE_ORDER_MARK = {"\xef\xbb\xbf", 3};
 
-static int fill(struct exchange_lines *lines)
+static int fill_line_input(struct exchange_lines *lines)
 {
 	char *place = buffer_reserve(&lines->input, PIECE);
 	ssize_t count = os_stream_read(lines->descriptor, place, PIECE);
@@ -21,7 +21,7 @@ static int fill(struct exchange_lines *lines)
 }
 
 /* The length of the first complete line in the input, with its LF; 0: incomplete. */
-static int find_end(struct exchange_lines *lines, size_t *length_out)
+static int find_end_of_first_line(struct exchange_lines *lines, size_t *length_out)
 {
 	size_t seen = 0;
 
@@ -36,14 +36,14 @@ static int find_end(struct exchange_lines *lines, size_t *length_out)
 		if (end != NULL || lines->at_end || lines->input.length > EXCHANGE_LINE_MAX)
 			return 0;
 		seen = lines->input.length;
-		error = fill(lines);
+		error = fill_line_input(lines);
 		if (error < 0)
 			return error;
 	}
 }
 
 /* Drops the rest of a line over the limit. */
-static int skip_line(struct exchange_lines *lines)
+static int skip_long_line(struct exchange_lines *lines)
 {
 	for (;;) {
 		ptrdiff_t end = str_find(buffer_view(&lines->input), '\n');
@@ -56,7 +56,7 @@ static int skip_line(struct exchange_lines *lines)
 		buffer_reset(&lines->input);
 		if (lines->at_end)
 			return -EMSGSIZE;
-		error = fill(lines);
+		error = fill_line_input(lines);
 		if (error < 0)
 			return error;
 	}
@@ -72,9 +72,9 @@ static struct str strip_end(struct str line)
 }
 
 /* Finds the next line without consuming it: *LENGTH_OUT bytes of the input. */
-static int peek(struct exchange_lines *lines, struct str *line_out, size_t *length_out)
+static int peek_next_line(struct exchange_lines *lines, struct str *line_out, size_t *length_out)
 {
-	int error = find_end(lines, length_out);
+	int error = find_end_of_first_line(lines, length_out);
 
 	if (error < 0)
 		return error;
@@ -88,12 +88,12 @@ int exchange_lines_next(struct exchange_lines *lines, struct str *line_out)
 	size_t length;
 	int result;
 
-	result = peek(lines, &line, &length);
+	result = peek_next_line(lines, &line, &length);
 	if (result <= 0)
 		return result;
 	lines->line = ++lines->number;
 	if (length > EXCHANGE_LINE_MAX)
-		return skip_line(lines);
+		return skip_long_line(lines);
 	if (lines->number == 1 && str_starts_with(line, BYTE_ORDER_MARK))
 		line = str_skip(line, BYTE_ORDER_MARK.length);
 	buffer_reset(&lines->joined);
@@ -103,7 +103,7 @@ int exchange_lines_next(struct exchange_lines *lines, struct str *line_out)
 	return 1;
 }
 
-static bool is_space(char byte)
+static bool is_space_or_tab(char byte)
 {
 	return byte == ' ' || byte == '\t';
 }
@@ -116,7 +116,7 @@ static bool is_ignored(struct str line)
 }
 
 /* Whether LINE continues what was joined so far; removes a backslash at the end of that. */
-static bool goes_on(struct buffer *joined, struct str line)
+static bool is_continuation_line(struct buffer *joined, struct str line)
 {
 	struct str so_far = buffer_view(joined);
 
@@ -124,30 +124,30 @@ static bool goes_on(struct buffer *joined, struct str line)
 		buffer_truncate(joined, so_far.length - 1);
 		return true;
 	}
-	return line.length > 0 && is_space(line.data[0]);
+	return line.length > 0 && is_space_or_tab(line.data[0]);
 }
 
 /* Joins continuation lines; ignored lines may come between. */
-static int join(struct exchange_lines *lines)
+static int join_continuation_lines(struct exchange_lines *lines)
 {
 	struct str line;
 	size_t length;
 	int result;
 
-	while ((result = peek(lines, &line, &length)) > 0) {
+	while ((result = peek_next_line(lines, &line, &length)) > 0) {
 		bool is_continued = lines->joined.length > 0 &&
 				    buffer_data(&lines->joined)[lines->joined.length - 1] == '\\';
 
 		if (!is_continued && is_ignored(line)) {
 			if (length > EXCHANGE_LINE_MAX) {
 				lines->number++;
-				return skip_line(lines);
+				return skip_long_line(lines);
 			}
-		} else if (!goes_on(&lines->joined, line)) {
+		} else if (!is_continuation_line(&lines->joined, line)) {
 			break;
 		} else if (lines->joined.length + length > EXCHANGE_LINE_MAX) {
 			lines->number++;
-			return skip_line(lines);
+			return skip_long_line(lines);
 		} else {
 			buffer_append_str(&lines->joined, line);
 		}
@@ -168,7 +168,7 @@ int exchange_lines_next_logical(struct exchange_lines *lines, struct str *line_o
 	if (result <= 0)
 		return result;
 	first = lines->line;
-	result = join(lines);
+	result = join_continuation_lines(lines);
 	lines->line = first;
 	*line_out = buffer_view(&lines->joined);
 	return result < 0 ? result : 1;

@@ -34,7 +34,8 @@ static int list_address(struct str owner, struct buffer *out)
 }
 
 /* Processes the logical line LINE. */
-static void take_line(struct exchange_reader *reader, struct exchange_names *lists, struct str line)
+static void take_owner_line(struct exchange_reader *reader, struct exchange_names *lists,
+			    struct str line)
 {
 	struct buffer owner CLEANUP(buffer_clear) = {0};
 	struct buffer list CLEANUP(buffer_clear) = {0};
@@ -53,5 +54,5 @@ static void take_line(struct exchange_reader *reader, struct exchange_names *lis
 
 int exchange_owners_read(struct exchange_reader *reader, struct exchange_names **lists_out)
 {
-	return exchange_names_read(reader, take_line, lists_out);
+	return exchange_names_read(reader, take_owner_line, lists_out);
 }

@@ -12,14 +12,15 @@ static int quote_problem(struct exchange_reader *reader, struct exchange_entry *
 				text.length < 100 ? (int)text.length : 100, text.data, problem);
 }
 
-static bool is_domain(struct str text)
+static bool is_domain_pattern(struct str text)
 {
 	return text.length > 0 && text.data[0] == '@';
 }
 
 static bool is_alias_domain(struct str key, struct str value)
 {
-	return is_domain(key) && is_domain(value) && exchange_find_bare(value, ",") < 0;
+	return is_domain_pattern(key) && is_domain_pattern(value) &&
+	       exchange_find_bare(value, ",") < 0;
 }
 
 /* "@a.example @b.example": each address of one domain is that of the other. */
@@ -32,7 +33,7 @@ static int take_alias_domain(struct exchange_reader *reader, struct exchange_ent
 	return exchange_finish(reader, entry, DIRECTORY_DOMAIN, str_skip(domain, 1));
 }
 
-static int add_service(struct exchange_reader *reader)
+static int add_mailbox_service(struct exchange_reader *reader)
 {
 	const char *service = reader->settings->service;
 
@@ -43,21 +44,22 @@ static int add_service(struct exchange_reader *reader)
 static int take_domain(struct exchange_reader *reader, struct exchange_entry *entry,
 		       struct str domain)
 {
-	if (exchange_add_field(reader, "kind", STR("local")) < 0 || add_service(reader) < 0)
+	if (exchange_add_field(reader, "kind", STR("local")) < 0 || add_mailbox_service(reader) < 0)
 		return -E2BIG;
 	return exchange_finish(reader, entry, DIRECTORY_DOMAIN, domain);
 }
 
-static int take_mailbox(struct exchange_reader *reader, struct exchange_entry *entry,
-			struct str address)
+static int take_postfix_mailbox(struct exchange_reader *reader, struct exchange_entry *entry,
+				struct str address)
 {
-	if (exchange_add_field(reader, "kind", STR("mailbox")) < 0 || add_service(reader) < 0)
+	if (exchange_add_field(reader, "kind", STR("mailbox")) < 0 ||
+	    add_mailbox_service(reader) < 0)
 		return -E2BIG;
 	return exchange_finish(reader, entry, DIRECTORY_ADDRESS, address);
 }
 
-static int take_forward(struct exchange_reader *reader, struct exchange_entry *entry,
-			struct str address, struct str targets)
+static int take_postfix_forward(struct exchange_reader *reader, struct exchange_entry *entry,
+				struct str address, struct str targets)
 {
 	struct str piece;
 
@@ -69,7 +71,7 @@ static int take_forward(struct exchange_reader *reader, struct exchange_entry *e
 
 		if (piece.length == 0)
 			continue;
-		if (is_domain(piece))
+		if (is_domain_pattern(piece))
 			return quote_problem(
 				reader, entry, piece,
 				"is a domain, and is allowed only alone after another: "
@@ -85,17 +87,18 @@ static int take_forward(struct exchange_reader *reader, struct exchange_entry *e
 }
 
 /* KEY as an address with a domain. */
-static const char *complete(struct exchange_reader *reader, struct str key, struct str *address_out)
+static const char *complete_postfix_key(struct exchange_reader *reader, struct str key,
+					struct str *address_out)
 {
-	if (is_domain(key)) {
+	if (is_domain_pattern(key)) {
 		*address_out = key;
 		return NULL;
 	}
 	return exchange_address(reader, key, address_out);
 }
 
-static int take_pair(struct exchange_reader *reader, struct exchange_entry *entry, struct str key,
-		     struct str value)
+static int take_postfix_pair(struct exchange_reader *reader, struct exchange_entry *entry,
+			     struct str key, struct str value)
 {
 	bool has_at = exchange_find_bare(key, "@") >= 0;
 	bool is_address = exchange_find_bare(value, "@") >= 0;
@@ -112,13 +115,13 @@ static int take_pair(struct exchange_reader *reader, struct exchange_entry *entr
 				"USER@DOMAIN; after a domain of ours no address is allowed");
 		return take_domain(reader, entry, key);
 	}
-	problem = complete(reader, key, &address);
+	problem = complete_postfix_key(reader, key, &address);
 	if (problem != NULL)
 		return quote_problem(reader, entry, key, problem);
 	exchange_set_key(reader, entry, DIRECTORY_ADDRESS, address);
 	if (reader->format == EXCHANGE_MAILBOXES)
-		return take_mailbox(reader, entry, address);
-	return take_forward(reader, entry, address, value);
+		return take_postfix_mailbox(reader, entry, address);
+	return take_postfix_forward(reader, entry, address, value);
 }
 
 /* Splits "KEY VALUE"; false: nothing follows the key. */
@@ -133,7 +136,8 @@ static bool split_line(struct str line, struct str *key_out, struct str *value_o
 	return value_out->length > 0;
 }
 
-static void take_name(struct exchange_reader *reader, struct exchange_names *names, struct str line)
+static void take_alias_domain_name(struct exchange_reader *reader, struct exchange_names *names,
+				   struct str line)
 {
 	struct buffer name CLEANUP(buffer_clear) = {0};
 	struct str value;
@@ -147,7 +151,7 @@ static void take_name(struct exchange_reader *reader, struct exchange_names *nam
 
 int exchange_alias_domains_read(struct exchange_reader *reader, struct exchange_names **domains_out)
 {
-	return exchange_names_read(reader, take_name, domains_out);
+	return exchange_names_read(reader, take_alias_domain_name, domains_out);
 }
 
 /* Whether "a.example anything" only accompanies another line, "@a.example @b.example": for an alias
@@ -161,7 +165,8 @@ static bool is_only_declared(const struct exchange_reader *reader, struct str ke
 	       exchange_names_have(reader->names, buffer_view(&name));
 }
 
-static int take_line(struct exchange_reader *reader, struct exchange_entry *entry, struct str line)
+static int take_postfix_line(struct exchange_reader *reader, struct exchange_entry *entry,
+			     struct str line)
 {
 	struct str value;
 	struct str key;
@@ -174,7 +179,8 @@ static int take_line(struct exchange_reader *reader, struct exchange_entry *entr
 			"is a pattern; the keys of these maps are addresses and domains");
 	if (!split_line(line, &key, &value))
 		return quote_problem(reader, entry, line, "has no value: \"key value, value\"");
-	return is_only_declared(reader, key, value) ? 0 : take_pair(reader, entry, key, value);
+	return is_only_declared(reader, key, value) ? 0
+						    : take_postfix_pair(reader, entry, key, value);
 }
 
 int exchange_postfix_next(struct exchange_reader *reader, struct exchange_entry *entry)
@@ -187,7 +193,7 @@ int exchange_postfix_next(struct exchange_reader *reader, struct exchange_entry 
 		entry->line = reader->lines.line;
 		if (result <= 0)
 			return exchange_line_problem(reader, entry, result);
-		result = take_line(reader, entry, line);
+		result = take_postfix_line(reader, entry, line);
 	} while (result == 0);
 	return result;
 }

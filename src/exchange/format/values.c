@@ -45,14 +45,14 @@ struct str exchange_values_name(const struct exchange_values *values)
 	return buffer_view(&values->name);
 }
 
-static struct source *top(struct exchange_values *values)
+static struct source *innermost_source(struct exchange_values *values)
 {
 	return &values->sources[values->depth - 1];
 }
 
-static void pop(struct exchange_values *values)
+static void leave_innermost_source(struct exchange_values *values)
 {
-	struct source *source = top(values);
+	struct source *source = innermost_source(values);
 
 	if (source->file != NULL) {
 		os_file_close(source->descriptor);
@@ -68,15 +68,15 @@ void exchange_values_free(struct exchange_values *values)
 	if (values == NULL)
 		return;
 	while (values->depth > 0)
-		pop(values);
+		leave_innermost_source(values);
 	buffer_clear(&values->name);
 	buffer_clear(&values->text);
 	free(values);
 }
 
-static void set_place(struct exchange_values *values, struct exchange_entry *entry)
+static void set_place_of_entry(struct exchange_values *values, struct exchange_entry *entry)
 {
-	const struct source *source = top(values);
+	const struct source *source = innermost_source(values);
 
 	entry->file = values->reader->file;
 	if (source->file != NULL) /* copied: it may be closed before the entry is used */
@@ -84,7 +84,7 @@ static void set_place(struct exchange_values *values, struct exchange_entry *ent
 	entry->line = source->lines.line;
 }
 
-static bool is_open(const struct exchange_values *values, const char *file)
+static bool is_included_file_open(const struct exchange_values *values, const char *file)
 {
 	for (size_t i = 1; i < values->depth; i++)
 		if (strcmp(values->sources[i].file, file) == 0)
@@ -93,7 +93,8 @@ static bool is_open(const struct exchange_values *values, const char *file)
 }
 
 /* 0, or -EBADMSG. */
-static int include(struct exchange_values *values, struct exchange_entry *entry, struct str path)
+static int include_values_file(struct exchange_values *values, struct exchange_entry *entry,
+			       struct str path)
 {
 	struct exchange_reader *reader = values->reader;
 	char *file = arena_copy(reader->arena, str_trim(path));
@@ -108,7 +109,7 @@ static int include(struct exchange_values *values, struct exchange_entry *entry,
 	if (file[0] != '/')
 		return exchange_problem(reader, entry, ":include:%.100s: a path begins with /",
 					file);
-	if (is_open(values, file))
+	if (is_included_file_open(values, file))
 		return exchange_problem(reader, entry, ":include:%.100s includes itself", file);
 	if (values->depth == DEPTH_MAX)
 		return exchange_problem(reader, entry,
@@ -119,14 +120,15 @@ static int include(struct exchange_values *values, struct exchange_entry *entry,
 		return exchange_problem(reader, entry, ":include:%.100s: %s", file,
 					strerror(-descriptor));
 	values->depth++;
-	*top(values) = (struct source){.file = memory_copy_string(file), .descriptor = descriptor};
-	top(values)->lines.descriptor = descriptor;
+	*innermost_source(values) =
+		(struct source){.file = memory_copy_string(file), .descriptor = descriptor};
+	innermost_source(values)->lines.descriptor = descriptor;
 	return 0;
 }
 
 /* "\name": the mailbox of that name, regardless of aliases. */
-static int take_mailbox(struct exchange_values *values, struct exchange_entry *entry,
-			struct str name, struct exchange_value *value_out)
+static int take_backslash_mailbox(struct exchange_values *values, struct exchange_entry *entry,
+				  struct str name, struct exchange_value *value_out)
 {
 	if (!str_equal_nocase(name, buffer_view(&values->name)))
 		return exchange_problem(values->reader, entry,
@@ -138,7 +140,8 @@ static int take_mailbox(struct exchange_values *values, struct exchange_entry *e
 	return 1;
 }
 
-static int refuse(struct exchange_values *values, struct exchange_entry *entry, struct str text)
+static int refuse_alias_value(struct exchange_values *values, struct exchange_entry *entry,
+			      struct str text)
 {
 	int length = text.length < 100 ? (int)text.length : 100;
 
@@ -160,23 +163,23 @@ static int refuse(struct exchange_values *values, struct exchange_entry *entry, 
 }
 
 /* 1: VALUE is set; 0: a file was included; -EBADMSG. */
-static int take(struct exchange_values *values, struct exchange_entry *entry, struct str piece,
-		struct exchange_value *value_out)
+static int take_alias_value(struct exchange_values *values, struct exchange_entry *entry,
+			    struct str piece, struct exchange_value *value_out)
 {
 	struct str inner = piece;
 	const char *problem;
 
-	set_place(values, entry);
+	set_place_of_entry(values, entry);
 	if (piece.length > 1 && piece.data[0] == '"' && piece.data[piece.length - 1] == '"')
 		inner = str_trim(str_slice(piece.data + 1, piece.length - 2));
 	if (inner.length > INCLUDE.length &&
 	    str_equal_nocase(str_slice(inner.data, INCLUDE.length), INCLUDE))
-		return include(values, entry, str_skip(inner, INCLUDE.length));
+		return include_values_file(values, entry, str_skip(inner, INCLUDE.length));
 	if (inner.length > 0 && (inner.data[0] == '|' || inner.data[0] == ':' ||
 				 (inner.data[0] == '/' && exchange_find_bare(inner, "@") < 0)))
-		return refuse(values, entry, inner);
+		return refuse_alias_value(values, entry, inner);
 	if (inner.length > 1 && inner.data[0] == '\\')
-		return take_mailbox(values, entry, str_skip(inner, 1), value_out);
+		return take_backslash_mailbox(values, entry, str_skip(inner, 1), value_out);
 	problem = exchange_address(values->reader, piece, &value_out->text);
 	if (problem != NULL)
 		return exchange_problem(values->reader, entry, "\"%.*s\" %s",
@@ -187,22 +190,22 @@ static int take(struct exchange_values *values, struct exchange_entry *entry, st
 }
 
 /* The next line of the innermost included file; at its end, of the one before. */
-static int read_line(struct exchange_values *values, struct exchange_entry *entry)
+static int read_included_line(struct exchange_values *values, struct exchange_entry *entry)
 {
-	struct source *source = top(values);
+	struct source *source = innermost_source(values);
 	struct str line;
 	int result = exchange_lines_next(&source->lines, &line);
 
 	if (result == 0) {
-		pop(values);
+		leave_innermost_source(values);
 		return 0;
 	}
-	set_place(values, entry);
+	set_place_of_entry(values, entry);
 	if (result == -EMSGSIZE)
 		return exchange_line_problem(values->reader, entry, result);
 	if (result < 0) {
 		result = exchange_problem(values->reader, entry, "%s", strerror(-result));
-		pop(values);
+		leave_innermost_source(values);
 		return result;
 	}
 	line = str_trim(line);
@@ -218,12 +221,12 @@ int exchange_values_next(struct exchange_values *values, struct exchange_entry *
 	while (result == 0) {
 		struct str piece;
 
-		if (!exchange_split(&top(values)->rest, &piece)) {
+		if (!exchange_split(&innermost_source(values)->rest, &piece)) {
 			if (values->depth == 1)
 				return 0;
-			result = read_line(values, entry);
+			result = read_included_line(values, entry);
 		} else if (piece.length > 0) {
-			result = take(values, entry, piece, value_out);
+			result = take_alias_value(values, entry, piece, value_out);
 		}
 	}
 	return result;

@@ -41,9 +41,9 @@ struct apply {
 	bool is_in_pump;
 };
 
-static void pump(struct apply *apply);
+static void process_import_entries(struct apply *apply);
 
-static void release(struct slot *slot)
+static void release_import_slot(struct slot *slot)
 {
 	struct apply *apply = slot->apply;
 
@@ -51,10 +51,10 @@ static void release(struct slot *slot)
 	apply->free = slot;
 	apply->under_way--;
 	import_progress(apply->import, "done", ++apply->done);
-	pump(apply);
+	process_import_entries(apply);
 }
 
-static void tell(struct slot *slot, enum exchange_event event)
+static void tell_import_event(struct slot *slot, enum exchange_event event)
 {
 	import_tell(slot->apply->import,
 		    &(struct exchange_report){.event = event,
@@ -65,7 +65,7 @@ static void tell(struct slot *slot, enum exchange_event event)
 					      .becomes = &slot->becomes});
 }
 
-static void tell_text(struct slot *slot, enum exchange_event event, struct str text)
+static void tell_import_event_text(struct slot *slot, enum exchange_event event, struct str text)
 {
 	import_tell(slot->apply->import, &(struct exchange_report){.event = event,
 								   .file = slot->entry.file,
@@ -74,52 +74,53 @@ static void tell_text(struct slot *slot, enum exchange_event event, struct str t
 }
 
 /* Says why the record is not put, and continues with others. */
-static void refuse(struct slot *slot, const char *why)
+static void refuse_imported_record(struct slot *slot, const char *why)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
 
 	buffer_append_format(&text, "%s " STR_FORMAT ": %s",
 			     directory_table_name(slot->entry.record.key.table),
 			     STR_ARGUMENTS(slot->entry.record.key.name), why);
-	tell_text(slot, EXCHANGE_REFUSED, buffer_view(&text));
-	release(slot);
+	tell_import_event_text(slot, EXCHANGE_REFUSED, buffer_view(&text));
+	release_import_slot(slot);
 }
 
 /* If the error is about this record, reports it and continues; otherwise ends the import. */
-static void fail(struct slot *slot, const struct directory_answer_text *answer)
+static void fail_imported_record(struct slot *slot, const struct directory_answer_text *answer)
 {
 	struct apply *apply = slot->apply;
 	struct exchange_server *server = apply->import->server;
 
 	if (answer->error == DIRECTORY_ERROR_BAD) {
-		refuse(slot, answer->error_text);
+		refuse_imported_record(slot, answer->error_text);
 		return;
 	}
 	(void)exchange_server_has_failed(server, answer);
 	apply->error = exchange_server_errno(server);
-	release(slot);
+	release_import_slot(slot);
 }
 
-static void get(struct slot *slot);
+static void get_existing_record(struct slot *slot);
 
-static void on_put(void *context, const struct directory_answer_text *answer)
+static void on_imported_record_put(void *context, const struct directory_answer_text *answer)
 {
 	struct slot *slot = context;
 
 	if (answer->error == DIRECTORY_ERROR_CHANGED && ++slot->attempts < ATTEMPTS_MAX) {
-		get(slot);
+		get_existing_record(slot);
 	} else if (answer->error == DIRECTORY_ERROR_CHANGED) {
-		refuse(slot, "is changed by others all the time, and was left as it is");
+		refuse_imported_record(slot,
+				       "is changed by others all the time, and was left as it is");
 	} else if (answer->error != DIRECTORY_ERROR_NONE) {
-		fail(slot, answer);
+		fail_imported_record(slot, answer);
 	} else {
-		tell(slot, slot->exists ? EXCHANGE_CHANGED : EXCHANGE_ADDED);
-		release(slot);
+		tell_import_event(slot, slot->exists ? EXCHANGE_CHANGED : EXCHANGE_ADDED);
+		release_import_slot(slot);
 	}
 }
 
 /* Puts what it becomes: unless it replaces, only if others have not changed it meanwhile. */
-static void put(struct slot *slot)
+static void put_imported_record(struct slot *slot)
 {
 	const struct directory_record *record = &slot->becomes;
 	struct directory_client *client = slot->apply->import->server->client;
@@ -136,7 +137,8 @@ static void put(struct slot *slot)
 		memcpy(text + field->name.length + 1, field->value.data, field->value.length);
 		fields[i] = str_slice(text, length);
 	}
-	slot->question = (struct directory_question){.answered = on_put, .context = slot};
+	slot->question =
+		(struct directory_question){.answered = on_imported_record_put, .context = slot};
 	if (slot->apply->import->settings->mode == EXCHANGE_REPLACE)
 		directory_client_put(client, table, record->key.name, fields, record->field_count,
 				     &slot->question);
@@ -145,14 +147,14 @@ static void put(struct slot *slot)
 				      record->field_count, &slot->question);
 }
 
-static bool is_list(const struct directory_record *record)
+static bool is_record_of_list(const struct directory_record *record)
 {
 	return record->key.table == DIRECTORY_ADDRESS &&
 	       str_equal(directory_record_field(record, "kind"), STR("list"));
 }
 
 /* Whether the existing record has another source, and is kept. */
-static bool is_foreign(const struct slot *slot)
+static bool is_foreign_record(const struct slot *slot)
 {
 	const char *source = slot->apply->import->settings->source;
 
@@ -169,11 +171,11 @@ static void keep_foreign(struct slot *slot)
 	buffer_append_str(&text, slot->there.key.name);
 	buffer_append_format(&text, " is in the directory already, made by %s" STR_FORMAT,
 			     source.length > 0 ? "" : "hand", STR_ARGUMENTS(source));
-	if (is_list(&slot->entry.record))
+	if (is_record_of_list(&slot->entry.record))
 		(void)exchange_seen_add(import->foreign, &slot->there.key,
 					(struct exchange_place){.line = 1});
-	tell_text(slot, EXCHANGE_KEPT, buffer_view(&text));
-	release(slot);
+	tell_import_event_text(slot, EXCHANGE_KEPT, buffer_view(&text));
+	release_import_slot(slot);
 }
 
 /* The record as it is on the server now, in the slot's arena. */
@@ -203,56 +205,57 @@ static bool is_as_wanted(struct slot *slot)
 }
 
 /* Of what is not as the file says. */
-static void change(struct slot *slot)
+static void change_imported_record(struct slot *slot)
 {
 	const struct exchange_import_settings *settings = slot->apply->import->settings;
 	const char *reason;
 
 	if (slot->exists && settings->mode == EXCHANGE_ADD) {
-		tell(slot, EXCHANGE_DIFFERS);
-		release(slot);
+		tell_import_event(slot, EXCHANGE_DIFFERS);
+		release_import_slot(slot);
 	} else if (directory_record_check(&slot->becomes, slot->arena, &slot->becomes, &reason) <
 		   0) {
-		refuse(slot, reason);
+		refuse_imported_record(slot, reason);
 	} else if (settings->dry_run) {
-		tell(slot, slot->exists ? EXCHANGE_CHANGED : EXCHANGE_ADDED);
-		release(slot);
+		tell_import_event(slot, slot->exists ? EXCHANGE_CHANGED : EXCHANGE_ADDED);
+		release_import_slot(slot);
 	} else {
-		put(slot);
+		put_imported_record(slot);
 	}
 }
 
-static void on_got(void *context, const struct directory_answer_text *answer)
+static void on_existing_record_read(void *context, const struct directory_answer_text *answer)
 {
 	struct slot *slot = context;
 
 	if (answer->error != DIRECTORY_ERROR_NONE) {
-		fail(slot, answer);
+		fail_imported_record(slot, answer);
 		return;
 	}
 	take_there(slot, answer);
-	if (is_foreign(slot)) {
+	if (is_foreign_record(slot)) {
 		keep_foreign(slot);
 	} else if (is_as_wanted(slot)) {
-		tell(slot, EXCHANGE_SAME);
-		release(slot);
+		tell_import_event(slot, EXCHANGE_SAME);
+		release_import_slot(slot);
 	} else {
-		change(slot);
+		change_imported_record(slot);
 	}
 }
 
-static void get(struct slot *slot)
+static void get_existing_record(struct slot *slot)
 {
 	const struct directory_key *key = &slot->entry.record.key;
 
-	slot->question = (struct directory_question){.answered = on_got, .context = slot};
+	slot->question =
+		(struct directory_question){.answered = on_existing_record_read, .context = slot};
 	directory_client_get(slot->apply->import->server->client, directory_table_name(key->table),
 			     key->name, DIRECTORY_PATIENCE_US, &slot->question);
 }
 
 /* Whether to put ENTRY: not if an earlier line has the same key, nor if it is a member of a list of
  * another source. */
-static bool is_wanted(struct apply *apply, const struct exchange_entry *entry)
+static bool is_entry_to_import(struct apply *apply, const struct exchange_entry *entry)
 {
 	const struct directory_key *key = &entry->record.key;
 	struct directory_key list = {.table = DIRECTORY_ADDRESS};
@@ -267,7 +270,7 @@ static bool is_wanted(struct apply *apply, const struct exchange_entry *entry)
 	return exchange_seen_find(apply->import->foreign, &list).line == 0;
 }
 
-static void begin(struct apply *apply, const struct exchange_entry *entry)
+static void begin_import_of_entry(struct apply *apply, const struct exchange_entry *entry)
 {
 	struct slot *slot = apply->free;
 
@@ -281,12 +284,13 @@ static void begin(struct apply *apply, const struct exchange_entry *entry)
 	slot->entry.record = directory_record_copy(slot->arena, &entry->record);
 	slot->entry.file = arena_copy(slot->arena, str_from(entry->file));
 	slot->attempts = 0;
-	apply->must_drain = apply->import->settings->source != NULL && is_list(&slot->entry.record);
-	get(slot);
+	apply->must_drain =
+		apply->import->settings->source != NULL && is_record_of_list(&slot->entry.record);
+	get_existing_record(slot);
 }
 
 /* Processes the next record; problems were reported by the check. */
-static void take(struct apply *apply)
+static void take_next_entry(struct apply *apply)
 {
 	struct exchange_entry entry;
 	int result = exchange_reader_next(apply->reader, &entry);
@@ -295,11 +299,11 @@ static void take(struct apply *apply)
 		apply->at_end = true;
 	else if (result < 0 && result != -EBADMSG)
 		apply->error = result;
-	else if (result > 0 && is_wanted(apply, &entry))
-		begin(apply, &entry);
+	else if (result > 0 && is_entry_to_import(apply, &entry))
+		begin_import_of_entry(apply, &entry);
 }
 
-static void pump(struct apply *apply)
+static void process_import_entries(struct apply *apply)
 {
 	if (apply->is_in_pump)
 		return;
@@ -308,7 +312,7 @@ static void pump(struct apply *apply)
 		if (apply->must_drain && apply->under_way > 0)
 			break;
 		apply->must_drain = false;
-		take(apply);
+		take_next_entry(apply);
 	}
 	apply->is_in_pump = false;
 	if (apply->under_way == 0)
@@ -327,7 +331,7 @@ int exchange_import_apply(struct exchange_import *import, struct exchange_reader
 		apply->slots[i].next = apply->free;
 		apply->free = &apply->slots[i];
 	}
-	pump(apply);
+	process_import_entries(apply);
 	while (apply->under_way > 0)
 		os_loop_run(import->server->loop);
 	error = apply->error;

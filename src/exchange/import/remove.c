@@ -25,13 +25,13 @@ struct going {
 	struct directory_question question;
 };
 
-static void tell_removed(struct exchange_import *import, const struct directory_key *key)
+static void tell_record_removed(struct exchange_import *import, const struct directory_key *key)
 {
 	import_tell(import,
 		    &(struct exchange_report){.event = EXCHANGE_REMOVED, .file = "", .key = key});
 }
 
-static void on_removed(void *context, const struct directory_answer_text *answer)
+static void on_record_removed(void *context, const struct directory_answer_text *answer)
 {
 	struct going *going = context;
 	struct removal *removal = going->removal;
@@ -40,7 +40,7 @@ static void on_removed(void *context, const struct directory_answer_text *answer
 	if (exchange_server_has_failed(removal->import->server, answer))
 		removal->error = exchange_server_errno(removal->import->server);
 	else
-		tell_removed(removal->import, &going->key);
+		tell_record_removed(removal->import, &going->key);
 	if (removal->under_way == 0)
 		exchange_server_stop(removal->import->server);
 }
@@ -52,13 +52,14 @@ static void remove_key(struct removal *removal, struct arena *arena,
 	struct going *going;
 
 	if (removal->dry_run) {
-		tell_removed(removal->import, key);
+		tell_record_removed(removal->import, key);
 		return;
 	}
 	going = arena_alloc(arena, sizeof *going);
 	going->removal = removal;
 	going->key = *key;
-	going->question = (struct directory_question){.answered = on_removed, .context = going};
+	going->question =
+		(struct directory_question){.answered = on_record_removed, .context = going};
 	removal->under_way++;
 	directory_client_remove(removal->import->server->client, directory_table_name(key->table),
 				key->name, &going->question);
@@ -77,7 +78,7 @@ static void note_list(struct removal *removal, struct str name)
 }
 
 /* Whether this import may remove RECORD. */
-static bool is_ours(struct removal *removal, const struct directory_record *record)
+static bool may_remove_record(struct removal *removal, const struct directory_record *record)
 {
 	const char *source = removal->import->settings->source;
 
@@ -106,7 +107,7 @@ static int remove_from(struct removal *removal, enum directory_table table, stru
 			break;
 		}
 		for (size_t i = 0; i < count && removal->error == 0; i++)
-			if (is_ours(removal, &records[i]) &&
+			if (may_remove_record(removal, &records[i]) &&
 			    exchange_seen_find(removal->import->seen, &records[i].key).line == 0)
 				remove_key(removal, arena, &records[i].key);
 		while (removal->under_way > 0)

@@ -25,7 +25,7 @@ struct exchange_seen {
 typedef unsigned __int128 wide;
 
 /* FNV-1a of 128 bits with a secret start value. */
-static struct entry hash(const struct exchange_seen *seen, const struct directory_key *key)
+static struct entry hash_of_key(const struct exchange_seen *seen, const struct directory_key *key)
 {
 	static const wide PRIME = ((wide)0x1000000 << 64) + 0x13b;
 	wide state = ((wide)seen->secret[0] << 64) + seen->secret[1];
@@ -38,7 +38,7 @@ static struct entry hash(const struct exchange_seen *seen, const struct director
 }
 
 /* WANTED's entry, or the place for it. */
-static struct entry *find(const struct exchange_seen *seen, const struct entry *wanted)
+static struct entry *find_seen_entry(const struct exchange_seen *seen, const struct entry *wanted)
 {
 	size_t at = wanted->low & (seen->capacity - 1);
 
@@ -48,7 +48,7 @@ static struct entry *find(const struct exchange_seen *seen, const struct entry *
 	return &seen->entries[at];
 }
 
-static void grow(struct exchange_seen *seen)
+static void grow_seen_entries(struct exchange_seen *seen)
 {
 	struct entry *old = seen->entries;
 	size_t old_capacity = seen->capacity;
@@ -57,7 +57,7 @@ static void grow(struct exchange_seen *seen)
 	seen->entries = memory_alloc_zero(seen->capacity, sizeof *seen->entries);
 	for (size_t i = 0; i < old_capacity; i++)
 		if (old[i].line != 0)
-			*find(seen, &old[i]) = old[i];
+			*find_seen_entry(seen, &old[i]) = old[i];
 	free(old);
 }
 
@@ -72,7 +72,7 @@ struct exchange_seen *exchange_seen_new(void)
 	return seen;
 }
 
-static struct exchange_place place_of(const struct entry *entry)
+static struct exchange_place place_of_seen_entry(const struct entry *entry)
 {
 	return (struct exchange_place){.file = entry->file, .line = entry->line};
 }
@@ -80,26 +80,26 @@ static struct exchange_place place_of(const struct entry *entry)
 struct exchange_place exchange_seen_add(struct exchange_seen *seen, const struct directory_key *key,
 					struct exchange_place place)
 {
-	struct entry wanted = hash(seen, key);
-	struct entry *entry = find(seen, &wanted);
+	struct entry wanted = hash_of_key(seen, key);
+	struct entry *entry = find_seen_entry(seen, &wanted);
 
 	if (entry->line != 0)
-		return place_of(entry);
+		return place_of_seen_entry(entry);
 	wanted.file = place.file & 0xff;
 	wanted.line = place.line;
 	*entry = wanted;
 	seen->counts[key->table]++;
 	if (++seen->count > seen->capacity / 4 * 3)
-		grow(seen);
+		grow_seen_entries(seen);
 	return (struct exchange_place){.line = 0};
 }
 
 struct exchange_place exchange_seen_find(const struct exchange_seen *seen,
 					 const struct directory_key *key)
 {
-	struct entry wanted = hash(seen, key);
+	struct entry wanted = hash_of_key(seen, key);
 
-	return place_of(find(seen, &wanted));
+	return place_of_seen_entry(find_seen_entry(seen, &wanted));
 }
 
 size_t exchange_seen_count(const struct exchange_seen *seen, enum directory_table table)

@@ -16,14 +16,15 @@ static bool is_limited(const struct intake_session *session)
 	return session->intake->counter != NULL && intake_session_has_address(session);
 }
 
-static struct str name_of(const struct intake_session *session)
+static struct str client_name_of_session(const struct intake_session *session)
 {
 	return session->name != NULL ? str_from(session->name) : STR("");
 }
 
-static size_t find_class(const struct intake_session *session)
+static size_t find_class_of_session(const struct intake_session *session)
 {
-	return limit_classes_find(session->intake->classes, name_of(session), &session->mapped);
+	return limit_classes_find(session->intake->classes, client_name_of_session(session),
+				  &session->mapped);
 }
 
 bool intake_limit_is_overloaded(const struct intake_session *session)
@@ -44,30 +45,31 @@ bool intake_limit_ask_name(struct intake_session *session)
 	return names_request_is_open(&session->name_request) && !names_are_slow(names);
 }
 
-static void log_decision(struct intake_session *session, const struct limit_class *class,
-			 const struct limit_total *total, bool may)
+static void log_class_decision(struct intake_session *session, const struct limit_class *class,
+			       const struct limit_total *total, bool may)
 {
 	log_event(EVENT_CLASS_DECIDED, log_string(class, class->mask), log_string(direction, "in"),
 		  log_string(result, may ? "counted" : "refused"),
 		  log_number(in, (int64_t)total->in), log_number(out, (int64_t)total->out),
 		  log_string(setting, "refuse"), log_number(limit, class->refuse),
-		  INTAKE_LOG_CLIENT(session), log_str(name, name_of(session)));
+		  INTAKE_LOG_CLIENT(session), log_str(name, client_name_of_session(session)));
 	if (may)
 		return;
 	session->is_turned_away = true;
 	log_event_rated(EVENT_SESSION_REFUSED, INTAKE_LOG_CLIENT(session),
 			log_string(text, "Too many sessions of its class"),
 			log_string(class, class->mask), log_string(setting, "refuse"),
-			log_number(limit, class->refuse), log_str(name, name_of(session)));
+			log_number(limit, class->refuse),
+			log_str(name, client_name_of_session(session)));
 }
 
-static bool is_full(const struct limit_total *total, const struct limit_class *class)
+static bool is_class_full(const struct limit_total *total, const struct limit_class *class)
 {
 	return total->in + total->out >= class->refuse;
 }
 
 /* Whoever is held back by a rate leaves if somebody else could have its place. */
-static void make_room(struct intake *intake, size_t index)
+static void make_room_in_class(struct intake *intake, size_t index)
 {
 	const struct limit_class *class = limit_classes_at(intake->classes, index);
 	struct intake_session *slowed = intake_slow_first(intake, (ptrdiff_t)index);
@@ -76,23 +78,23 @@ static void make_room(struct intake *intake, size_t index)
 	if (slowed == NULL)
 		return;
 	limit_total_of(intake->limits, class->key, &total);
-	if (is_full(&total, class))
+	if (is_class_full(&total, class))
 		slowed->give_way(slowed);
 }
 
 /* Tells who closes the doors when no class has a place any more. */
-static bool enter(struct intake_session *session, size_t index)
+static bool enter_limited_class(struct intake_session *session, size_t index)
 {
 	struct intake *intake = session->intake;
 	const struct limit_class *class = limit_classes_at(intake->classes, index);
 	struct limit_total total;
 	bool may;
 
-	make_room(intake, index);
+	make_room_in_class(intake, index);
 	may = limit_enter_in(intake->counter, index);
 	limit_total_of(intake->limits, class->key, &total);
-	log_decision(session, class, &total, may);
-	if (is_full(&total, class) && intake->all_full != NULL &&
+	log_class_decision(session, class, &total, may);
+	if (is_class_full(&total, class) && intake->all_full != NULL &&
 	    limit_is_all_full(intake->limits, intake->classes))
 		intake->all_full(intake->context);
 	return may;
@@ -104,8 +106,8 @@ bool intake_limit_enter(struct intake_session *session)
 
 	if (!is_limited(session))
 		return true;
-	class = find_class(session);
-	if (!enter(session, class))
+	class = find_class_of_session(session);
+	if (!enter_limited_class(session, class))
 		return false;
 	session->class = (ptrdiff_t) class;
 	return true;
@@ -124,10 +126,10 @@ bool intake_limit_move(struct intake_session *session)
 
 	if (!is_limited(session))
 		return true;
-	class = find_class(session);
+	class = find_class_of_session(session);
 	if (session->class == (ptrdiff_t) class)
 		return true;
-	if (!enter(session, class))
+	if (!enter_limited_class(session, class))
 		return false;
 	intake_limit_leave(session);
 	session->class = (ptrdiff_t) class;
@@ -135,14 +137,14 @@ bool intake_limit_move(struct intake_session *session)
 }
 
 /* Those that wait for their name are decided when they have it. */
-static void recount(struct intake *intake)
+static void recount_sessions(struct intake *intake)
 {
 	for (struct intake_session *s = intake->sessions; s != NULL; s = s->next) {
 		s->class = INTAKE_NO_CLASS;
 		s->rates_logged = 0; /* the sections have other numbers */
 		if (s->named != NULL || !is_limited(s) || s->engine->is_closed(s))
 			continue;
-		s->class = (ptrdiff_t)find_class(s);
+		s->class = (ptrdiff_t)find_class_of_session(s);
 		limit_recount_in(intake->counter, (size_t)s->class);
 		if (s->is_slowed)
 			limit_recount_slowed(intake->counter, (size_t)s->class);
@@ -163,7 +165,7 @@ void intake_set_limits(struct intake *intake, const struct limit_memory *limits,
 	intake->classes = classes;
 	if (classes != NULL)
 		limit_recount_begin(intake->counter, limits, classes);
-	recount(intake);
+	recount_sessions(intake);
 	if (classes != NULL)
 		limit_recount_end(intake->counter);
 }

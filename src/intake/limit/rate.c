@@ -19,14 +19,14 @@ const char *const intake_rate_texts[CONFIG_RATE_COUNTS] = {
 static const char *const answers[] = {
 	[LIMIT_SLOW] = "slow", [LIMIT_DEFER] = "defer", [LIMIT_CLOSE] = "close"};
 
-static struct str domain_of(struct str address)
+static struct str domain_of_sender(struct str address)
 {
 	ptrdiff_t at = str_find_last(address, '@');
 
 	return at >= 0 ? str_skip(address, (size_t)at + 1) : STR("");
 }
 
-static struct limit_subject subject_of(const struct intake_session *session)
+static struct limit_subject subject_of_session(const struct intake_session *session)
 {
 	struct intake_asked asked;
 	struct limit_subject subject = {
@@ -40,7 +40,7 @@ static struct limit_subject subject_of(const struct intake_session *session)
 	};
 
 	if (session->engine->asks(session, &asked) && asked.envelope != NULL)
-		subject.sender_domain = domain_of(asked.envelope->sender);
+		subject.sender_domain = domain_of_sender(asked.envelope->sender);
 	return subject;
 }
 
@@ -52,7 +52,7 @@ static void log_ruling(struct intake_session *session, const struct limit_ruling
 	const struct config_rate *rule = ruling->rule;
 	size_t number = (size_t)(rule - session->intake->config->rates);
 	uint64_t bit = UINT64_C(1) << number % 64;
-	struct limit_subject subject = subject_of(session);
+	struct limit_subject subject = subject_of_session(session);
 
 	if ((session->rates_logged & bit) != 0)
 		return;
@@ -67,10 +67,10 @@ static void log_ruling(struct intake_session *session, const struct limit_ruling
 }
 
 /* The strictest that the rates say of any of the CHARGES. */
-static struct limit_ruling judge(struct intake_session *session,
-				 const struct intake_charge *charges, size_t count)
+static struct limit_ruling judge_charges(struct intake_session *session,
+					 const struct intake_charge *charges, size_t count)
 {
-	struct limit_subject subject = subject_of(session);
+	struct limit_subject subject = subject_of_session(session);
 	struct limit_ruling strictest = {LIMIT_PASS, NULL, 0};
 	int64_t now_us = os_clock_monotonic_us();
 
@@ -88,7 +88,7 @@ static struct limit_ruling judge(struct intake_session *session,
 struct limit_ruling intake_rate_judge(struct intake_session *session,
 				      const struct intake_charge *charges, size_t count)
 {
-	struct limit_ruling ruling = judge(session, charges, count);
+	struct limit_ruling ruling = judge_charges(session, charges, count);
 
 	if (ruling.answer != LIMIT_PASS)
 		log_ruling(session, &ruling, log_write);
@@ -103,7 +103,7 @@ enum intake_rate intake_rate_of_connection(struct intake_session *session,
 
 	if (session->intake->rates == NULL)
 		return INTAKE_RATE_PASSES;
-	ruling = judge(session, connection_charges, COUNT_OF(connection_charges));
+	ruling = judge_charges(session, connection_charges, COUNT_OF(connection_charges));
 	if (ruling.answer == LIMIT_PASS)
 		return INTAKE_RATE_PASSES;
 	/* who only connects can do that as often as it likes */
@@ -122,7 +122,7 @@ void intake_rate_note(struct intake_session *session, enum config_rate_count cou
 
 	if (session->intake->rates == NULL)
 		return;
-	subject = subject_of(session);
+	subject = subject_of_session(session);
 	ruling = limit_rates_note(session->intake->rates, count, &subject, amount,
 				  os_clock_monotonic_us());
 	if (ruling.answer == LIMIT_PASS)

@@ -9,7 +9,7 @@
 
 enum { FIRST_LOOKS = 64 }; /* at sessions of other classes */
 
-static void on_time(void *context)
+static void on_slowing_ended(void *context)
 {
 	struct intake_session *session = context;
 
@@ -24,7 +24,7 @@ void intake_slow_begin(struct intake_session *session, int64_t wait_us,
 
 	session->after_hold = then;
 	if (session->held == NULL)
-		session->held = os_timer_new(intake->loop, on_time, session);
+		session->held = os_timer_new(intake->loop, on_slowing_ended, session);
 	session->is_asking = true;
 	session->is_slowed = true;
 	DL_APPEND2(intake->slowed, session, slowed_previous, slowed_next);

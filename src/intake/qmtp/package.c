@@ -6,28 +6,28 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static struct qmtp_server *server_of(const struct intake_package *package)
+static struct qmtp_server *qmtp_server_of_package(const struct intake_package *package)
 {
 	return package->session->packages->server;
 }
 
-static void drop(struct intake_package *package)
+static void drop_package(struct intake_package *package)
 {
 	package->session->packages->slots[package->slot] = NULL;
 	queue_client_abandon(&package->message);
 	free(package);
 }
 
-static void answer_open(struct intake_package *package, int result)
+static void answer_package_open(struct intake_package *package, int result)
 {
 	struct intake_session *session = package->session;
-	struct qmtp_server *server = server_of(package);
+	struct qmtp_server *server = qmtp_server_of_package(package);
 	struct mail_verdict verdict;
 
 	if (result < 0) {
 		intake_message_log_error(session, NULL, "open", result);
 		intake_message_verdict(&verdict, result);
-		drop(package);
+		drop_package(package);
 		qmtp_server_answer(server, &verdict);
 		return;
 	}
@@ -37,21 +37,21 @@ static void answer_open(struct intake_package *package, int result)
 }
 
 /* The message is discarded: the client is told at its end. */
-static void data_failed(struct intake_package *package, int error)
+static void fail_package_data(struct intake_package *package, int error)
 {
-	struct qmtp_server *server = server_of(package);
+	struct qmtp_server *server = qmtp_server_of_package(package);
 	struct mail_verdict verdict;
 
 	intake_message_log_error(package->session, &package->id, "write", error);
 	intake_message_verdict(&verdict, error);
-	drop(package);
+	drop_package(package);
 	qmtp_server_data_failed(server, &verdict);
 }
 
-static void answer_commit(struct intake_package *package, int result)
+static void answer_package_commit(struct intake_package *package, int result)
 {
 	struct intake_session *session = package->session;
-	struct qmtp_server *server = server_of(package);
+	struct qmtp_server *server = qmtp_server_of_package(package);
 	struct qmtp_commit commit = qmtp_server_commit(server, package->slot);
 	struct mail_verdict verdict;
 	char id[MAIL_ID_SIZE];
@@ -65,35 +65,35 @@ static void answer_commit(struct intake_package *package, int result)
 		mail_verdict_set(&verdict, "2.0.0", "ok, queued as %s", id);
 	}
 	session->commits--;
-	drop(package);
+	drop_package(package);
 	qmtp_server_answer_commit(server, commit.slot, &verdict);
 }
 
 /* Others of the same group follow at once, and are answered together. */
-static void on_committed(struct intake_package *package, int result)
+static void on_package_committed(struct intake_package *package, int result)
 {
 	struct intake_session *session = package->session;
 
-	answer_commit(package, result);
+	answer_package_commit(package, result);
 	if (!session->is_pumping)
 		os_loop_defer(session->intake->loop, &session->packages->pump);
 }
 
 /* It has its number or its file, or is queued; perhaps at once. */
-static void on_queue_done(void *context, int result)
+static void on_package_queue_done(void *context, int result)
 {
 	struct intake_package *package = context;
 	struct intake_session *session = package->session;
 
 	if (package->is_committing) {
-		on_committed(package, result);
+		on_package_committed(package, result);
 		return;
 	}
 	session->is_asking = false;
-	if (qmtp_server_question(server_of(package)) != NULL)
-		answer_open(package, result);
-	else if (result < 0 && qmtp_server_is_open(server_of(package), package->slot))
-		data_failed(package, result);
+	if (qmtp_server_question(qmtp_server_of_package(package)) != NULL)
+		answer_package_open(package, result);
+	else if (result < 0 && qmtp_server_is_open(qmtp_server_of_package(package), package->slot))
+		fail_package_data(package, result);
 	if (!session->is_pumping)
 		session->pump(session);
 }
@@ -107,7 +107,7 @@ void intake_package_open(struct intake_session *session)
 		panic("a slot of a QMTP session has two messages");
 	package->session = session;
 	package->slot = slot;
-	package->message.done = on_queue_done;
+	package->message.done = on_package_queue_done;
 	package->message.context = package;
 	session->packages->slots[slot] = package;
 	session->is_asking = true;
@@ -125,14 +125,14 @@ void intake_package_see_to(struct intake_session *session)
 		intake_package_open(session);
 }
 
-static void pass_on(struct intake_session *session, const struct qmtp_commit *commit)
+static void commit_package(struct intake_session *session, const struct qmtp_commit *commit)
 {
 	struct intake_package *package = session->packages->slots[commit->slot];
 
 	package->is_committing = true;
 	session->commits++;
 	if (intake_message_is_late(package->began_us))
-		on_committed(package, -ETIMEDOUT);
+		on_package_committed(package, -ETIMEDOUT);
 	else
 		queue_client_commit(&package->message, commit->envelope, commit->body);
 }
@@ -149,12 +149,12 @@ static void see_to_given_up(struct intake_session *session)
 			continue;
 		if (package->message.state == QUEUE_CLIENT_SHARING)
 			session->is_asking = false;
-		drop(package);
+		drop_package(package);
 	}
 }
 
 /* Whether there is more to be done for it now. */
-static bool see_to_file(struct intake_session *session)
+static bool see_to_package_file(struct intake_session *session)
 {
 	unsigned slot;
 	struct buffer *body = qmtp_server_body(session->packages->server, &slot);
@@ -176,7 +176,7 @@ static bool see_to_file(struct intake_session *session)
 		return body != NULL && !session->is_asking;
 	}
 	if (error < 0)
-		data_failed(package, error);
+		fail_package_data(package, error);
 	return false;
 }
 
@@ -186,8 +186,8 @@ void intake_package_see_to_body(struct intake_session *session)
 
 	see_to_given_up(session);
 	while (qmtp_server_take_commit(session->packages->server, &complete))
-		pass_on(session, &complete);
-	while (see_to_file(session))
+		commit_package(session, &complete);
+	while (see_to_package_file(session))
 		continue;
 }
 
@@ -206,5 +206,5 @@ void intake_package_cancel(struct intake_session *session)
 	os_task_cancel(session->intake->loop, &session->packages->pump);
 	for (unsigned i = 0; i < QMTP_SERVER_SLOTS; i++)
 		if (session->packages->slots[i] != NULL)
-			drop(session->packages->slots[i]);
+			drop_package(session->packages->slots[i]);
 }

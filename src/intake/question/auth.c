@@ -47,7 +47,7 @@ struct str intake_auth_mechanisms(void *context)
 }
 
 /* Whether the exchange that the client has cancelled was a failure is known. */
-static void settle(struct intake_session *session, bool has_succeeded)
+static void settle_left_exchange(struct intake_session *session, bool has_succeeded)
 {
 	if (session->intake->auth != NULL)
 		auth_settle(session->intake->auth, session->left_exchange, has_succeeded);
@@ -114,7 +114,7 @@ void intake_auth_forget(struct intake_session *session)
 }
 
 /* What the client is told; the session is not freed. */
-static void tell(struct intake_session *session, const struct auth_answer *answer)
+static void tell_auth_answer(struct intake_session *session, const struct auth_answer *answer)
 {
 	static const enum smtp_auth_outcome refusals[] = {
 		[AUTH_FAILED] = SMTP_AUTH_FAILED,       [AUTH_TEMPORARY] = SMTP_AUTH_TEMPORARY,
@@ -130,7 +130,7 @@ static void tell(struct intake_session *session, const struct auth_answer *answe
 			answer->outcome == AUTH_ACCEPTED ? SMTP_AUTH_ACCEPTED : SMTP_AUTH_CHALLENGE;
 	session->is_asking = false;
 	if (answer->outcome == AUTH_ACCEPTED) {
-		settle(session, true);
+		settle_left_exchange(session, true);
 		if (answer->stamp.length > 0)
 			session->login = auth_login_new(session->intake->auth, answer->user,
 							answer->stamp, on_login, session);
@@ -140,11 +140,11 @@ static void tell(struct intake_session *session, const struct auth_answer *answe
 	smtp_server_answer_auth(session->server, &said);
 }
 
-static void on_answer(void *context, const struct auth_answer *answer)
+static void on_session_auth_answer(void *context, const struct auth_answer *answer)
 {
 	struct intake_session *session = context;
 
-	tell(session, answer);
+	tell_auth_answer(session, answer);
 	if (!session->is_pumping)
 		session->pump(session);
 }
@@ -161,15 +161,15 @@ static struct str certificate_name(const struct tls_connection *tls)
 	return count > 0 ? str_from(names[0]) : STR("");
 }
 
-static void leave(struct intake_session *session)
+static void leave_auth_exchange(struct intake_session *session)
 {
 	if (session->exchange.auth == NULL)
 		return;
-	settle(session, false);
+	settle_left_exchange(session, false);
 	session->left_exchange = auth_exchange_leave(&session->exchange);
 }
 
-static void begin(struct intake_session *session, const struct smtp_question *question)
+static void begin_session_auth(struct intake_session *session, const struct smtp_question *question)
 {
 	const struct tls_connection *tls = bound_tls(session);
 	unsigned char exporter[TLS_BINDING_MAX];
@@ -197,15 +197,17 @@ static void begin(struct intake_session *session, const struct smtp_question *qu
 	}
 	/* that may have been accepted, and given up at its last word */
 	intake_auth_forget(session);
-	leave(session); /* one that the client gave up just now */
-	session->exchange = (struct auth_exchange){.answered = on_answer, .context = session};
+	leave_auth_exchange(session); /* one that the client gave up just now */
+	session->exchange =
+		(struct auth_exchange){.answered = on_session_auth_answer, .context = session};
 	auth_exchange_begin(session->intake->auth, &peer, question->mechanism,
 			    question->has_response, question->response, &session->exchange);
 }
 
 void intake_auth_refuse(struct intake_session *session)
 {
-	tell(session, &(struct auth_answer){.outcome = AUTH_REFUSED, .refusal = AUTH_TEMPORARY});
+	tell_auth_answer(session,
+			 &(struct auth_answer){.outcome = AUTH_REFUSED, .refusal = AUTH_TEMPORARY});
 }
 
 void intake_auth_see_to(struct intake_session *session, const struct smtp_question *question)
@@ -214,7 +216,7 @@ void intake_auth_see_to(struct intake_session *session, const struct smtp_questi
 	if (question->mechanism.length == 0)
 		auth_exchange_respond(&session->exchange, question->response);
 	else if (session->intake->auth != NULL)
-		begin(session, question);
+		begin_session_auth(session, question);
 	else /* a reload has taken it away */
 		intake_auth_refuse(session);
 }
@@ -222,12 +224,12 @@ void intake_auth_see_to(struct intake_session *session, const struct smtp_questi
 void intake_auth_see_to_end(struct intake_session *session)
 {
 	if (!smtp_server_is_authenticating(session->server))
-		leave(session);
+		leave_auth_exchange(session);
 }
 
 void intake_auth_end(struct intake_session *session)
 {
 	auth_exchange_cancel(&session->exchange);
-	settle(session, false);
+	settle_left_exchange(session, false);
 	intake_auth_forget(session);
 }

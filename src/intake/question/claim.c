@@ -17,7 +17,7 @@ void intake_claim_grant(const struct intake_session *session, const struct in6_a
 	peer->may_xforward = has_address && config_may_xforward(config, address);
 }
 
-static void take_name(struct intake_session *session, const char *name)
+static void take_claimed_name(struct intake_session *session, const char *name)
 {
 	names_request_cancel(&session->name_request);
 	free(session->name);
@@ -25,7 +25,7 @@ static void take_name(struct intake_session *session, const char *name)
 }
 
 /* One that the proxy does not know must not pass for the client before it. */
-static void take_address(struct intake_session *session, const struct smtp_claim *claim)
+static void take_claimed_address(struct intake_session *session, const struct smtp_claim *claim)
 {
 	if (!session->is_claimed)
 		session->proxy = session->mapped;
@@ -43,7 +43,7 @@ static void take_address(struct intake_session *session, const struct smtp_claim
 
 /* What the client's address may do, the client may: not what the proxy's may, if that does not know
  * it. */
-static void grant(struct intake_session *session, struct smtp_peer *peer)
+static void grant_client_rights(struct intake_session *session, struct smtp_peer *peer)
 {
 	const struct config *config = session->intake->config;
 	const struct in6_addr *address = &session->mapped;
@@ -66,10 +66,10 @@ void intake_claim_take(struct intake_session *session, const struct smtp_claim *
 	struct mail_verdict verdict;
 
 	intake_auth_forget(session);
-	take_name(session, claim->name);
+	take_claimed_name(session, claim->name);
 	peer.name = session->name != NULL ? session->name : "";
-	take_address(session, claim);
-	grant(session, &peer);
+	take_claimed_address(session, claim);
+	grant_client_rights(session, &peer);
 	smtp_server_set_peer(session->server, peer);
 	log_event(EVENT_SESSION_CLAIMED, INTAKE_LOG_CLIENT(session), log_string(name, claim->name),
 		  log_string(user, claim->login));

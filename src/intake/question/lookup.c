@@ -55,7 +55,7 @@ static void answer_recipient(struct intake_session *session, const struct mail_v
 		session->pump(session);
 }
 
-static void on_post_judged(void *context, const struct mail_verdict *verdict, bool is_away)
+static void on_postmaster_judged(void *context, const struct mail_verdict *verdict, bool is_away)
 {
 	(void)is_away;
 	answer_recipient(context, verdict);
@@ -124,7 +124,7 @@ static void on_recipient_known(void *context, const struct directory_result *res
 					      session->address_asked, &session->owners);
 	if (verdict.class == MAIL_OK && list != NULL)
 		directory_post_ask(session->intake->directory, list, session->sender,
-				   on_post_judged, session, &session->post);
+				   on_postmaster_judged, session, &session->post);
 	else if (needs_owner)
 		ask_owner(session);
 	else

@@ -11,7 +11,7 @@ void intake_question_open(struct intake_session *session)
 	queue_client_open(session->intake->queue, &session->message);
 }
 
-static void answer_open(struct intake_session *session, int result)
+static void answer_open_question(struct intake_session *session, int result)
 {
 	struct mail_verdict verdict;
 
@@ -26,7 +26,7 @@ static void answer_open(struct intake_session *session, int result)
 	smtp_server_answer_open(session->server, session->id);
 }
 
-static void answer_commit(struct intake_session *session, int result)
+static void answer_commit_question(struct intake_session *session, int result)
 {
 	const struct smtp_question *question = smtp_server_question(session->server);
 	struct buffer *body = smtp_server_body(session->server);
@@ -52,7 +52,7 @@ static void answer_commit(struct intake_session *session, int result)
 }
 
 /* The message is discarded: the client is told at its end. */
-static void data_failed(struct intake_session *session, int error)
+static void fail_message_data(struct intake_session *session, int error)
 {
 	struct mail_verdict verdict;
 
@@ -63,18 +63,18 @@ static void data_failed(struct intake_session *session, int error)
 }
 
 /* OPEN or COMMIT was decided, or the message has its file; perhaps at once. */
-static void on_queue_done(void *context, int result)
+static void on_message_queue_done(void *context, int result)
 {
 	struct intake_session *session = context;
 	const struct smtp_question *question = smtp_server_question(session->server);
 
 	session->is_asking = false;
 	if (question != NULL && question->type == SMTP_QUESTION_OPEN)
-		answer_open(session, result);
+		answer_open_question(session, result);
 	else if (question != NULL && question->type == SMTP_QUESTION_COMMIT)
-		answer_commit(session, result);
+		answer_commit_question(session, result);
 	else if (result < 0 && smtp_server_message_is_open(session->server))
-		data_failed(session, result);
+		fail_message_data(session, result);
 	if (!session->is_pumping)
 		session->pump(session);
 }
@@ -134,7 +134,7 @@ void intake_question_see_to(struct intake_session *session)
 	case SMTP_QUESTION_COMMIT:
 		if (intake_message_is_late(session->message_began_us)) {
 			queue_client_abandon(&session->message);
-			answer_commit(session, -ETIMEDOUT);
+			answer_commit_question(session, -ETIMEDOUT);
 			break;
 		}
 		session->is_asking = true;
@@ -145,7 +145,7 @@ void intake_question_see_to(struct intake_session *session)
 }
 
 /* Writes what the engine has of a message too large to go by value. */
-static void write_body(struct intake_session *session)
+static void write_message_body(struct intake_session *session)
 {
 	int error = 0;
 
@@ -154,7 +154,7 @@ static void write_body(struct intake_session *session)
 				  smtp_server_body(session->server), &error))
 		session->is_asking = session->message.state == QUEUE_CLIENT_SHARING;
 	else if (error < 0)
-		data_failed(session, error);
+		fail_message_data(session, error);
 }
 
 /* If the message is complete, the rest goes with COMMIT. */
@@ -177,16 +177,16 @@ void intake_question_see_to_body(struct intake_session *session)
 	}
 	if (state == QUEUE_CLIENT_OPEN && smtp_server_question(session->server) == NULL &&
 	    intake_message_is_late(session->message_began_us)) {
-		data_failed(session, -ETIMEDOUT);
+		fail_message_data(session, -ETIMEDOUT);
 		return;
 	}
 	/* first the file is requested, which may come at once, then it is written */
 	while (is_body_to_be_written(session))
-		write_body(session);
+		write_message_body(session);
 }
 
 void intake_question_init(struct intake_session *session)
 {
-	session->message.done = on_queue_done;
+	session->message.done = on_message_queue_done;
 	session->message.context = session;
 }

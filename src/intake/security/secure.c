@@ -20,7 +20,7 @@ bool intake_session_is_local(const struct intake_session *session)
 	       (IN6_IS_ADDR_V4MAPPED(mapped) && mapped->s6_addr[12] == IN_LOOPBACKNET);
 }
 
-static void resume(void *context)
+static void resume_handshake(void *context)
 {
 	struct intake_session *session = context;
 
@@ -42,7 +42,7 @@ bool intake_secure_begin(struct intake_session *session, struct str early)
 		return false;
 	}
 	session->stream.tls = tls_connection_new(context, session->stream.socket, NULL);
-	tls_connection_on_resume(session->stream.tls, resume, session);
+	tls_connection_on_resume(session->stream.tls, resume_handshake, session);
 	tls_connection_preload(session->stream.tls, early);
 	session->handshake_until_us =
 		os_clock_monotonic_us() + session->intake->config->tls_timeout * SECOND_US;
@@ -58,7 +58,7 @@ static void learn_rights(struct intake_session *session)
 	session->engine->set_peer_ours(session);
 }
 
-static void conclude(struct intake_session *session)
+static void conclude_handshake(struct intake_session *session)
 {
 	const struct tls_connection *tls = session->stream.tls;
 	const struct smtp_tls negotiated = {tls_connection_version(tls),
@@ -78,7 +78,7 @@ enum intake_secure intake_secure_go_on(struct intake_session *session)
 	if (error == -EAGAIN)
 		return INTAKE_SECURE_WAIT;
 	if (error == 0) {
-		conclude(session);
+		conclude_handshake(session);
 		return INTAKE_SECURE_DONE;
 	}
 	log_event_rated(EVENT_TLS_FAILED, INTAKE_LOG_CLIENT(session),

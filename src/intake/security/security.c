@@ -63,8 +63,8 @@ static size_t list_certificates(const struct intake_tls *tls, struct tls_certifi
 	return count;
 }
 
-static int open_context(const struct intake_tls *tls, const struct door *door,
-			struct tls_context **out, struct buffer *reason)
+static int open_listener_context(const struct intake_tls *tls, const struct door *door,
+				 struct tls_context **out, struct buffer *reason)
 {
 	const struct keys_set *set = keys_set(tls->keys);
 	struct tls_certificate list[TLS_CERTIFICATES_MAX];
@@ -85,12 +85,12 @@ static int open_context(const struct intake_tls *tls, const struct door *door,
 }
 
 /* What cannot be opened leaves the former one in force. */
-static void renew(const struct intake_tls *tls, struct door *door)
+static void renew_listener_context(const struct intake_tls *tls, struct door *door)
 {
 	struct buffer reason = {0};
 	struct tls_context *context;
 
-	if (open_context(tls, door, &context, &reason) < 0) {
+	if (open_listener_context(tls, door, &context, &reason) < 0) {
 		log_event(EVENT_CERTIFICATE_ERROR, log_str(text, buffer_view(&reason)));
 	} else {
 		tls_context_free(door->context);
@@ -99,19 +99,19 @@ static void renew(const struct intake_tls *tls, struct door *door)
 	buffer_clear(&reason);
 }
 
-static bool is_complete(const struct intake_tls *tls)
+static bool is_certificate_list_complete(const struct intake_tls *tls)
 {
 	struct tls_certificate list[TLS_CERTIFICATES_MAX];
 
 	return list_certificates(tls, list) == tls->config->certificate_count;
 }
 
-static void renew_now(void *context)
+static void renew_contexts_now(void *context)
 {
 	struct intake_tls *tls = context;
 
 	for (struct door *door = tls->doors; door != NULL; door = door->next)
-		renew(tls, door);
+		renew_listener_context(tls, door);
 	tls->has_set = true;
 	tls->changed(tls->context);
 }
@@ -121,8 +121,8 @@ static void renew_all(struct intake_tls *tls)
 	if (keys_set(tls->keys) == NULL)
 		return;
 	os_timer_stop(tls->patience);
-	if (is_complete(tls) || !tls->has_set)
-		renew_now(tls);
+	if (is_certificate_list_complete(tls) || !tls->has_set)
+		renew_contexts_now(tls);
 	else
 		os_timer_start(tls->patience, KEYS_PATIENCE_US);
 }
@@ -171,13 +171,13 @@ static const struct door *find_door(struct intake_tls *tls, const char *authorit
 		door->strength.ciphers = memory_copy_string(strength->ciphers);
 	LL_PREPEND(tls->doors, door);
 	if (keys_set(tls->keys) != NULL)
-		renew(tls, door);
+		renew_listener_context(tls, door);
 	return door;
 }
 
 /* --- certificates --- */
 
-static void on_changed(void *context)
+static void on_certificates_changed(void *context)
 {
 	renew_all(context);
 }
@@ -191,8 +191,8 @@ struct intake_tls *intake_tls_new(struct os_loop *loop, const char *path,
 	tls->config = config;
 	tls->changed = changed;
 	tls->context = context;
-	tls->patience = os_timer_new(loop, renew_now, tls);
-	tls->keys = keys_new(loop, path, on_changed, tls);
+	tls->patience = os_timer_new(loop, renew_contexts_now, tls);
+	tls->keys = keys_new(loop, path, on_certificates_changed, tls);
 	return tls;
 }
 
@@ -204,7 +204,7 @@ void intake_tls_configure(struct intake_tls *tls, const struct config *config)
 
 /* --- listeners --- */
 
-static const char **copy_texts(const char *const *texts, size_t count)
+static const char **copy_client_texts(const char *const *texts, size_t count)
 {
 	const char **copies = memory_alloc_zero(count + 1, sizeof *copies);
 
@@ -240,10 +240,10 @@ struct intake_security *intake_security_new(struct intake_tls *tls,
 		return security;
 	security->is_implicit = listen->tls == CONFIG_LISTEN_TLS_IMPLICIT;
 	security->asks_clients = listen->client_certificates;
-	security->names = copy_texts(listen->client_names, listen->client_name_count);
+	security->names = copy_client_texts(listen->client_names, listen->client_name_count);
 	security->name_count = listen->client_name_count;
 	security->fingerprints =
-		copy_texts(listen->client_fingerprints, listen->client_fingerprint_count);
+		copy_client_texts(listen->client_fingerprints, listen->client_fingerprint_count);
 	security->fingerprint_count = listen->client_fingerprint_count;
 	strength = listener_strength(tls->config, listen, &ciphers);
 	if (tls->config->certificate_count > 0) /* a reload may have taken them away */

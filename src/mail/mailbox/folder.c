@@ -2,7 +2,7 @@
 #include "mail/mailbox/folder.h"
 #include "base/text/utf8.h"
 
-static bool is_allowed(struct str rest, bool begins_level)
+static bool is_folder_name_character(struct str rest, bool begins_level)
 {
 	uint32_t c = utf8_code_point(rest);
 
@@ -21,7 +21,7 @@ bool mail_folder_is_valid(struct str name)
 		struct str rest = str_slice(name.data + at, name.length - at);
 
 		length = utf8_length(rest);
-		if (length == 0 || !is_allowed(rest, begins_level))
+		if (length == 0 || !is_folder_name_character(rest, begins_level))
 			return false;
 		begins_level = *rest.data == '/';
 	}

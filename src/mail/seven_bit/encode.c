@@ -11,7 +11,7 @@ static bool is_hex(char c)
 
 /* RFC 2045 section 6.7: printable characters are literal, blanks unless they end a line. The end of
  * a piece counts as the end of a line. */
-static bool is_literal(struct str text, size_t at)
+static bool is_literal_byte(struct str text, size_t at)
 {
 	char c = text.data[at];
 
@@ -42,11 +42,11 @@ static void put_quoted(struct seven_bit_encoder *encoder, char c, bool is_plain,
 	buffer_append_byte(out, digits[byte & 15]);
 }
 
-static void quote(struct seven_bit_encoder *encoder, struct str text, bool ends_line,
-		  struct buffer *out)
+static void encode_quoted_printable(struct seven_bit_encoder *encoder, struct str text,
+				    bool ends_line, struct buffer *out)
 {
 	for (size_t i = 0; i < text.length; i++)
-		put_quoted(encoder, text.data[i], is_literal(text, i), out);
+		put_quoted(encoder, text.data[i], is_literal_byte(text, i), out);
 	if (ends_line) {
 		buffer_append_string(out, "\r\n");
 		encoder->column = 0;
@@ -69,8 +69,8 @@ static bool is_foreign_byte(char c)
 }
 
 /* Keeps ASCII unchanged, but adds soft line breaks; none may split a "=XX". */
-static void quote_rest(struct seven_bit_encoder *encoder, struct str text, bool ends_line,
-		       struct buffer *out)
+static void append_with_soft_breaks(struct seven_bit_encoder *encoder, struct str text,
+				    bool ends_line, struct buffer *out)
 {
 	for (size_t i = 0; i < text.length; i++) {
 		bool is_foreign = is_foreign_byte(text.data[i]);
@@ -147,10 +147,10 @@ void seven_bit_encode(struct seven_bit_encoder *encoder, enum seven_bit_action a
 			buffer_append_string(out, "\r\n");
 		break;
 	case SEVEN_BIT_QUOTE:
-		quote(encoder, text, ends_line, out);
+		encode_quoted_printable(encoder, text, ends_line, out);
 		break;
 	case SEVEN_BIT_QUOTE_REST:
-		quote_rest(encoder, text, ends_line, out);
+		append_with_soft_breaks(encoder, text, ends_line, out);
 		break;
 	case SEVEN_BIT_REMOVE_NOISE:
 		remove_noise(text, ends_line, out);

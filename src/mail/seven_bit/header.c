@@ -10,13 +10,13 @@ void seven_bit_header_begin(struct seven_bit_header *header, bool is_message, bo
 	header->is_in_digest = is_in_digest;
 }
 
-static bool is_blank(char c)
+static bool is_blank_in_field(char c)
 {
 	return c == ' ' || c == '\t';
 }
 
 /* The name of the field that begins in LINE; empty if none does. */
-static struct str field_name(struct str line)
+static struct str name_of_field_line(struct str line)
 {
 	ptrdiff_t colon = str_find(line, ':');
 	struct str name = str_trim(str_slice(line.data, colon > 0 ? (size_t)colon : 0));
@@ -29,11 +29,11 @@ static struct str field_name(struct str line)
 
 bool seven_bit_header_has(const struct seven_bit_header *header, struct str line)
 {
-	if (line.length > 0 && is_blank(line.data[0]))
+	if (line.length > 0 && is_blank_in_field(line.data[0]))
 		return true;
 	if (!header->has_line && str_starts_with(line, STR("From "))) /* of the mbox format */
 		return true;
-	return field_name(line).length > 0;
+	return name_of_field_line(line).length > 0;
 }
 
 /* The value without comments and line breaks, RFC 5322 section 3.2.2. */
@@ -98,7 +98,8 @@ static void set_boundary(struct seven_bit_header *header, struct str value)
 		header->boundary[length++] = value.data[i];
 	}
 	header->boundary_length = str_trim(str_slice(header->boundary, length)).length;
-	if (header->boundary_length < length && length > 0 && is_blank(header->boundary[0]))
+	if (header->boundary_length < length && length > 0 &&
+	    is_blank_in_field(header->boundary[0]))
 		header->boundary_length = 0; /* a leading blank was trimmed: never matches */
 }
 
@@ -112,7 +113,7 @@ static const struct {
 };
 
 /* Without a valid type, the part is text (RFC 2045 section 5.2). */
-static enum seven_bit_class class_of(struct str type)
+static enum seven_bit_class class_of_type(struct str type)
 {
 	ptrdiff_t slash = str_find(type, '/');
 	struct str main = str_trim(str_slice(type.data, slash > 0 ? (size_t)slash : 0));
@@ -131,7 +132,7 @@ static void read_type(struct seven_bit_header *header)
 	struct str rest = clean_value(header);
 	struct str type = take_piece(&rest);
 
-	header->class = class_of(type);
+	header->class = class_of_type(type);
 	header->is_digest = str_equal_nocase(type, STR("multipart/digest"));
 	while (rest.length > 0 && !header->is_cut) {
 		struct str value = take_piece(&rest);
@@ -157,7 +158,7 @@ static void read_encoding(struct seven_bit_header *header)
 }
 
 /* Of several fields with one name the first counts, as for most readers. */
-static void end_field(struct seven_bit_header *header)
+static void end_mime_field(struct seven_bit_header *header)
 {
 	if (header->field == SEVEN_BIT_FIELD_TYPE && !header->has_type) {
 		read_type(header);
@@ -188,9 +189,9 @@ void seven_bit_header_line(struct seven_bit_header *header, struct str line, boo
 {
 	size_t room;
 
-	if (starts_line && !is_blank(line.data[0])) {
-		end_field(header);
-		header->field = field_of(field_name(line));
+	if (starts_line && !is_blank_in_field(line.data[0])) {
+		end_mime_field(header);
+		header->field = field_of(name_of_field_line(line));
 		line = str_skip(line, (size_t)(str_find(line, ':') + 1));
 	}
 	header->has_line = true;
@@ -205,7 +206,7 @@ void seven_bit_header_line(struct seven_bit_header *header, struct str line, boo
 
 void seven_bit_header_end(struct seven_bit_header *header)
 {
-	end_field(header);
+	end_mime_field(header);
 	if (!header->has_type)
 		header->class = header->is_in_digest ? SEVEN_BIT_MESSAGE : SEVEN_BIT_TEXT;
 	if (header->class == SEVEN_BIT_MULTIPART && header->boundary_length == 0)

@@ -49,7 +49,7 @@ static void walk_line(struct mail_seven_bit *message, bool ends)
 	message->is_in_line = !ends;
 }
 
-static void take(struct mail_seven_bit *message, struct str data)
+static void take_message_lines(struct mail_seven_bit *message, struct str data)
 {
 	while (data.length > 0) {
 		size_t room = sizeof message->line - message->line_length;
@@ -70,7 +70,7 @@ static void take(struct mail_seven_bit *message, struct str data)
 	}
 }
 
-static void end(struct mail_seven_bit *message)
+static void end_message_lines(struct mail_seven_bit *message)
 {
 	if (message->line_length > 0)
 		seven_bit_walk(message, str_slice(message->line, message->line_length),
@@ -82,12 +82,12 @@ static void end(struct mail_seven_bit *message)
 
 void mail_seven_bit_scan(struct mail_seven_bit *message, struct str data)
 {
-	take(message, data);
+	take_message_lines(message, data);
 }
 
 enum mail_seven_bit_need mail_seven_bit_scanned(struct mail_seven_bit *message)
 {
-	end(message);
+	end_message_lines(message);
 	message->is_scanned = true;
 	seven_bit_walk_begin(message);
 	if (message->has_sealed)
@@ -102,12 +102,12 @@ enum mail_seven_bit_need mail_seven_bit_scanned(struct mail_seven_bit *message)
 void mail_seven_bit_convert(struct mail_seven_bit *message, struct str data, struct buffer *out)
 {
 	message->out = out;
-	take(message, data);
+	take_message_lines(message, data);
 }
 
 void mail_seven_bit_converted(struct mail_seven_bit *message, struct buffer *out)
 {
 	message->out = out;
-	end(message);
+	end_message_lines(message);
 	seven_bit_walk_begin(message);
 }

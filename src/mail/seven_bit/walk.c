@@ -12,7 +12,7 @@ static enum seven_bit_action action_of(const struct mail_seven_bit *message)
 }
 
 /* Plans ACTION for the region's part, and a new label for those that contain it. */
-static void plan(struct mail_seven_bit *message, enum seven_bit_action action)
+static void plan_part_action(struct mail_seven_bit *message, enum seven_bit_action action)
 {
 	char *actions = buffer_data(&message->plan);
 
@@ -23,7 +23,7 @@ static void plan(struct mail_seven_bit *message, enum seven_bit_action action)
 }
 
 /* What may not pass as it is; CR and LF are not those of a line end. */
-static bool is_foreign(const struct mail_seven_bit *message, char byte)
+static bool is_byte_to_encode(const struct mail_seven_bit *message, char byte)
 {
 	if (message->keeps_bodies)
 		return false;
@@ -40,12 +40,12 @@ static struct str without_end(struct str line, bool ends)
 static bool has_foreign_byte(const struct mail_seven_bit *message, struct str text)
 {
 	for (size_t i = 0; i < text.length; i++)
-		if (is_foreign(message, text.data[i]))
+		if (is_byte_to_encode(message, text.data[i]))
 			return true;
 	return false;
 }
 
-static void put(struct mail_seven_bit *message, struct str text)
+static void put_converted_text(struct mail_seven_bit *message, struct str text)
 {
 	if (message->is_scanned)
 		buffer_append_str(message->out, text);
@@ -151,7 +151,7 @@ static void put_fields(struct mail_seven_bit *message)
 }
 
 /* A header may lack the empty line after it; a changed part gets one. */
-static void end_header(struct mail_seven_bit *message, struct str empty_line)
+static void end_converted_header(struct mail_seven_bit *message, struct str empty_line)
 {
 	seven_bit_field_end(message);
 	seven_bit_header_end(&message->header);
@@ -161,14 +161,14 @@ static void end_header(struct mail_seven_bit *message, struct str empty_line)
 		put_fields(message);
 		empty_line = STR("\r\n");
 	}
-	put(message, empty_line);
+	put_converted_text(message, empty_line);
 	enter_body(message);
 }
 
 static bool has_bare_byte(const struct mail_seven_bit *message, struct str text)
 {
 	for (size_t i = 0; i < text.length; i++)
-		if ((unsigned char)text.data[i] <= 0x7f && is_foreign(message, text.data[i]))
+		if ((unsigned char)text.data[i] <= 0x7f && is_byte_to_encode(message, text.data[i]))
 			return true;
 	return false;
 }
@@ -176,9 +176,9 @@ static bool has_bare_byte(const struct mail_seven_bit *message, struct str text)
 static void walk_header(struct mail_seven_bit *message, struct str line, bool starts, bool ends)
 {
 	if (starts && str_equal(line, STR("\r\n"))) {
-		end_header(message, line);
+		end_converted_header(message, line);
 	} else if (starts && !seven_bit_header_has(&message->header, line)) {
-		end_header(message, STR(""));
+		end_converted_header(message, STR(""));
 		seven_bit_walk(message, line, starts, ends);
 	} else {
 		/* 8-bit bytes stay there, but these would end its lines */
@@ -215,7 +215,7 @@ static void count_body(struct mail_seven_bit *message, struct str text)
 	for (size_t i = 0; i < text.length; i++) {
 		unsigned char c = (unsigned char)text.data[i];
 
-		message->foreign_bytes += is_foreign(message, text.data[i]);
+		message->foreign_bytes += is_byte_to_encode(message, text.data[i]);
 		message->escapes += (c < ' ' && c != '\t') || c > '~' || c == '=';
 	}
 }
@@ -241,15 +241,16 @@ static void walk_gap(struct mail_seven_bit *message, struct str line, bool start
 
 	if (!message->is_scanned) {
 		if (has_foreign)
-			plan(message, SEVEN_BIT_RELABEL);
+			plan_part_action(message, SEVEN_BIT_RELABEL);
 		return;
 	}
 	for (size_t i = 0; i < text.length; i++) {
-		bool is_kept = !is_foreign(message, text.data[i]) && (i > 0 || !is_near_boundary);
+		bool is_kept =
+			!is_byte_to_encode(message, text.data[i]) && (i > 0 || !is_near_boundary);
 
 		buffer_append_byte(message->out, is_kept ? text.data[i] : '?');
 	}
-	put(message, str_skip(line, text.length));
+	put_converted_text(message, str_skip(line, text.length));
 }
 
 /* base64 takes four bytes for three; quoted-printable three for each escaped one. */
@@ -285,7 +286,7 @@ static void end_body(struct mail_seven_bit *message, bool is_delimited)
 				     message->out);
 	else if (message->foreign_bytes > 0 ||
 		 (wants_lines(message) && !is_delimited && !message->has_line_end))
-		plan(message, choose_action(message));
+		plan_part_action(message, choose_action(message));
 }
 
 /* A header may end without a body. */
@@ -326,7 +327,7 @@ static bool walk_boundary(struct mail_seven_bit *message, struct str line)
 	if (i == 0)
 		return false;
 	end_region(message, true);
-	put(message, line);
+	put_converted_text(message, line);
 	message->depth = is_closing ? i - 1 : i;
 	message->part = message->levels[i - 1].part;
 	if (is_closing)
@@ -352,11 +353,11 @@ void seven_bit_walk(struct mail_seven_bit *message, struct str line, bool starts
 		break;
 	case SEVEN_BIT_IN_SEALED:
 		message->has_sealed |= has_foreign_byte(message, without_end(line, ends));
-		put(message, line);
+		put_converted_text(message, line);
 		break;
 	case SEVEN_BIT_IN_OPAQUE:
 		message->has_opaque |= has_foreign_byte(message, without_end(line, ends));
-		put(message, line);
+		put_converted_text(message, line);
 		break;
 	}
 }

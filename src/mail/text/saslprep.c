@@ -26,7 +26,7 @@ static const struct range prohibited[] = {
 	{0xe0001, 0xe0001}, {0xe0020, 0xe007f},
 };
 
-static bool is_in(const struct range *ranges, size_t count, ucs4_t character)
+static bool is_character_in_ranges(const struct range *ranges, size_t count, ucs4_t character)
 {
 	for (size_t i = 0; i < count; i++)
 		if (character >= ranges[i].first && character <= ranges[i].last)
@@ -40,7 +40,7 @@ static bool is_prohibited(ucs4_t character)
 	       uc_is_general_category(character, UC_PRIVATE_USE) ||
 	       uc_is_general_category(character, UC_SURROGATE) ||
 	       uc_is_property_not_a_character(character) ||
-	       is_in(prohibited, COUNT_OF(prohibited), character);
+	       is_character_in_ranges(prohibited, COUNT_OF(prohibited), character);
 }
 
 /* RFC 3454 section 6: if any character is right-to-left, the first and the last must be, and none
@@ -68,7 +68,7 @@ static bool is_one_way(const uint8_t *text, size_t length)
 	return !has_left || (!has_right && first_is_left && last_is_left);
 }
 
-static int check(const uint8_t *text, size_t length)
+static int check_saslprep_output(const uint8_t *text, size_t length)
 {
 	ucs4_t character;
 	int bytes;
@@ -84,7 +84,7 @@ static int check(const uint8_t *text, size_t length)
 }
 
 /* RFC 4013 section 2.1. */
-static void map(struct str given, struct buffer *out)
+static void map_saslprep_text(struct str given, struct buffer *out)
 {
 	const uint8_t *text = (const uint8_t *)given.data;
 	ucs4_t character;
@@ -94,7 +94,7 @@ static void map(struct str given, struct buffer *out)
 		bytes = u8_mbtouc(&character, text + at, given.length - at);
 		if (character > 0x7f && uc_is_general_category(character, UC_SPACE_SEPARATOR))
 			buffer_append_byte(out, ' ');
-		else if (!is_in(nothing, COUNT_OF(nothing), character))
+		else if (!is_character_in_ranges(nothing, COUNT_OF(nothing), character))
 			buffer_append(out, text + at, (size_t)bytes);
 	}
 }
@@ -110,14 +110,14 @@ int mail_saslprep(struct str text, size_t max, struct buffer *out)
 		return -EMSGSIZE;
 	if (u8_check((const uint8_t *)text.data, text.length) != NULL)
 		return -EINVAL;
-	map(text, &mapped);
+	map_saslprep_text(text, &mapped);
 	if (mapped.length == 0)
 		return -EINVAL;
 	normal = u8_normalize(UNINORM_NFKC, (const uint8_t *)buffer_data(&mapped), mapped.length,
 			      NULL, &length);
 	if (normal == NULL)
 		return -EINVAL;
-	error = check(normal, length);
+	error = check_saslprep_output(normal, length);
 	if (error == 0 && length > max)
 		error = -EMSGSIZE;
 	if (error == 0)

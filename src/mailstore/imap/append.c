@@ -84,7 +84,7 @@ struct appending {
 };
 
 /* The bytes that will be sent. False: it cannot be, and the verdict says why. */
-static bool measure(struct appending *appending)
+static bool measure_message(struct appending *appending)
 {
 	struct mail_verdict *verdict = &appending->append->verdict;
 	struct sending sending;
@@ -122,7 +122,7 @@ static void format_date(int64_t date_us, char out[DATE_SIZE])
 		 months[tm.tm_mon % 12], tm.tm_year + 1900, tm.tm_hour, tm.tm_min, tm.tm_sec);
 }
 
-static void append_flags(unsigned flags, struct buffer *out)
+static void append_imap_flags(unsigned flags, struct buffer *out)
 {
 	static const struct {
 		unsigned flag;
@@ -145,7 +145,7 @@ static void append_flags(unsigned flags, struct buffer *out)
 }
 
 /* From the last bytes on the server may append the message whatever happens here. */
-static int send_message(struct imap_connection *connection, struct appending *appending)
+static int send_appended_message(struct imap_connection *connection, struct appending *appending)
 {
 	struct sending sending;
 	uint64_t left = appending->size;
@@ -186,7 +186,7 @@ static int append_once(struct imap_connection *connection, struct appending *app
 	buffer_append_string(&command, "APPEND ");
 	buffer_append_str(&command, name);
 	buffer_append_byte(&command, ' ');
-	append_flags(append->flags, &command);
+	append_imap_flags(append->flags, &command);
 	buffer_append_format(&command, " \"%s\" {%" PRIu64 "}", date, appending->size);
 	buffer_append_byte(&command, '\0');
 	result = imap_command_begin(connection, buffer_data(&command), appending->size);
@@ -194,7 +194,7 @@ static int append_once(struct imap_connection *connection, struct appending *app
 		result = imap_command_continue(connection, answer);
 	if (result != 0)
 		return result < 0 ? result : 0;
-	result = send_message(connection, appending);
+	result = send_appended_message(connection, appending);
 	if (result == 0)
 		result = imap_command_end(connection, NULL, NULL, answer);
 	if (result == 0)
@@ -203,7 +203,8 @@ static int append_once(struct imap_connection *connection, struct appending *app
 }
 
 /* Makes the mailbox NAME: 1: it is there; 0: it is refused, as REFUSAL says now; -errno. */
-static int create(struct imap_connection *connection, struct str name, struct imap_refusal *refusal)
+static int create_imap_mailbox(struct imap_connection *connection, struct str name,
+			       struct imap_refusal *refusal)
 {
 	struct buffer command CLEANUP(buffer_clear) = {0};
 	struct imap_answer answer;
@@ -235,13 +236,13 @@ static int make_missing(struct imap_connection *connection, const struct mailsto
 			return result;
 		is_missing = result == 0;
 	}
-	return is_missing ? create(connection, name, refusal) : 0;
+	return is_missing ? create_imap_mailbox(connection, name, refusal) : 0;
 }
 
 /* After ANSWER, a refusal: 1: it was appended at last, as *ANSWER says now; 0: the verdict says
  * why it was not; -errno. */
-static int try_again(struct imap_connection *connection, struct appending *appending,
-		     struct str name, struct imap_answer *answer)
+static int append_after_refusal(struct imap_connection *connection, struct appending *appending,
+				struct str name, struct imap_answer *answer)
 {
 	struct imap_refusal refusal;
 	int made;
@@ -263,7 +264,7 @@ static int try_again(struct imap_connection *connection, struct appending *appen
 }
 
 /* "APPENDUID VALIDITY UID" (RFC 4315) */
-static void take_copy(struct mailstore_append *append, const struct imap_answer *answer)
+static void take_appended_uid(struct mailstore_append *append, const struct imap_answer *answer)
 {
 	struct str argument = answer->argument;
 	uint64_t validity;
@@ -293,12 +294,13 @@ static int run_append(struct imap_connection *connection, void *context)
 	if (result == 0)
 		result = answer.status == IMAP_OK
 				 ? 1
-				 : try_again(connection, appending, buffer_view(&name), &answer);
+				 : append_after_refusal(connection, appending, buffer_view(&name),
+							&answer);
 	if (result < 0)
 		return result == -ENOTCONN && append->is_unknown ? -ECONNABORTED : result;
 	if (result == 0)
 		return 0;
-	take_copy(append, &answer);
+	take_appended_uid(append, &answer);
 	mail_verdict_set(&append->verdict, "2.0.0", "stored");
 	return 0;
 }
@@ -313,7 +315,7 @@ void imap_append_all(struct mailstore *mailstore, struct mailstore_append *appen
 		struct appending appending = {.gate = gate, .append = &appends[i]};
 		int result = 0;
 
-		if (!measure(&appending))
+		if (!measure_message(&appending))
 			continue;
 		if (!is_down)
 			result = imap_store_with(store, appends[i].place.user, run_append,

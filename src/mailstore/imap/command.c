@@ -6,7 +6,7 @@
 
 enum { TAG_SIZE = 12 };
 
-static void tag_of(const struct imap_connection *connection, char out[TAG_SIZE])
+static void tag_of_command(const struct imap_connection *connection, char out[TAG_SIZE])
 {
 	snprintf(out, TAG_SIZE, "S%u", connection->tag);
 }
@@ -55,8 +55,9 @@ static bool parse_answer(struct str text, struct imap_answer *out)
 }
 
 /* 1: RESPONSE answers the command; 0: it is another one, which was passed to EACH. */
-static int judge(struct imap_connection *connection, const struct imap_response *response,
-		 imap_untagged *each, void *context, struct imap_answer *out)
+static int judge_imap_response(struct imap_connection *connection,
+			       const struct imap_response *response, imap_untagged *each,
+			       void *context, struct imap_answer *out)
 {
 	struct imap_response untagged = *response;
 	char tag[TAG_SIZE];
@@ -72,7 +73,7 @@ static int judge(struct imap_connection *connection, const struct imap_response 
 			each(context, &untagged);
 		return 0;
 	}
-	tag_of(connection, tag);
+	tag_of_command(connection, tag);
 	if (str_equal(imap_word(&untagged.text), str_from(tag)) && parse_answer(untagged.text, out))
 		return 1;
 	return imap_connection_break(connection, -EPROTO, "the server's answer is not IMAP");
@@ -84,7 +85,7 @@ int imap_command_begin(struct imap_connection *connection, const char *command, 
 	char tag[TAG_SIZE];
 
 	connection->tag++;
-	tag_of(connection, tag);
+	tag_of_command(connection, tag);
 	buffer_append_format(&line, "%s %s\r\n", tag, command);
 	imap_connection_allow(connection, size);
 	return imap_connection_send(connection, buffer_view(&line));
@@ -100,7 +101,7 @@ int imap_command_continue(struct imap_connection *connection, struct imap_answer
 			return result;
 		if (response.text.length > 0 && response.text.data[0] == '+')
 			return 0;
-		result = judge(connection, &response, NULL, NULL, out);
+		result = judge_imap_response(connection, &response, NULL, NULL, out);
 		if (result == 1 && out->status == IMAP_OK)
 			return imap_connection_break(connection, -EPROTO,
 						     "the server's answer is not IMAP");
@@ -117,7 +118,7 @@ int imap_command_end(struct imap_connection *connection, imap_untagged *each, vo
 		int result = imap_connection_read(connection, &response);
 
 		if (result == 0)
-			result = judge(connection, &response, each, context, out);
+			result = judge_imap_response(connection, &response, each, context, out);
 		if (result == 1)
 			connection->was_used = true;
 		if (result != 0)
@@ -152,7 +153,7 @@ static void take_capability(void *context, const struct imap_response *response)
 }
 
 /* "LIST (\Noselect) "/" """ */
-static void take_separator(void *context, const struct imap_response *response)
+static void take_hierarchy_separator(void *context, const struct imap_response *response)
 {
 	struct imap_connection *connection = context;
 	struct str text = response->text;
@@ -167,7 +168,7 @@ static void take_separator(void *context, const struct imap_response *response)
 }
 
 /* Takes a quoted string from the beginning of *TEXT, of less than SIZE printable bytes. */
-static bool take_quoted(struct str *text, char *out, size_t size)
+static bool take_quoted_imap_string(struct str *text, char *out, size_t size)
 {
 	size_t used = 0;
 
@@ -198,10 +199,11 @@ static void take_namespace(void *context, const struct imap_response *response)
 	if (!imap_is(imap_word(&text), "NAMESPACE") || !str_starts_with(text, STR("((")))
 		return; /* NIL */
 	text = str_skip(text, 2);
-	if (!take_quoted(&text, prefix, sizeof prefix))
+	if (!take_quoted_imap_string(&text, prefix, sizeof prefix))
 		return;
 	text = str_trim(text);
-	if (!str_starts_with(text, STR("NIL")) && !take_quoted(&text, separator, sizeof separator))
+	if (!str_starts_with(text, STR("NIL")) &&
+	    !take_quoted_imap_string(&text, separator, sizeof separator))
 		return;
 	memcpy(connection->prefix, prefix, sizeof prefix);
 	if (separator[0] != '\0')
@@ -215,8 +217,8 @@ int imap_command_ask(struct imap_connection *connection)
 		imap_command(connection, "CAPABILITY", 0, take_capability, connection, &answer);
 
 	if (result == 0)
-		result = imap_command(connection, "LIST \"\" \"\"", 0, take_separator, connection,
-				      &answer);
+		result = imap_command(connection, "LIST \"\" \"\"", 0, take_hierarchy_separator,
+				      connection, &answer);
 	if (result == 0 && connection->has_namespace)
 		result = imap_command(connection, "NAMESPACE", 0, take_namespace, connection,
 				      &answer);

@@ -35,7 +35,7 @@ int imap_connection_break(struct imap_connection *connection, int error, const c
 /* ---- making it ---- */
 
 /* The library passes each line that the server says before the login is done. */
-static size_t hear(char *data, size_t size, size_t count, void *context)
+static size_t hear_login_line(char *data, size_t size, size_t count, void *context)
 {
 	struct imap_connection *connection = context;
 	size_t length = size * count;
@@ -58,7 +58,7 @@ static void append_url(const struct imap_settings *settings, struct buffer *out)
 	buffer_append_byte(out, '\0');
 }
 
-static void set_tls(CURL *easy, const struct imap_settings *settings)
+static void set_imap_tls(CURL *easy, const struct imap_settings *settings)
 {
 	if (settings->tls == MAILSTORE_IMAP_PLAIN)
 		return;
@@ -72,7 +72,7 @@ static void set_tls(CURL *easy, const struct imap_settings *settings)
 	}
 }
 
-static void set_limits(CURL *easy, const struct imap_settings *settings)
+static void set_imap_limits(CURL *easy, const struct imap_settings *settings)
 {
 	long milliseconds = (long)(settings->timeout_us * 1000 / SECOND_US);
 	long seconds = (milliseconds + 999) / 1000;
@@ -84,7 +84,7 @@ static void set_limits(CURL *easy, const struct imap_settings *settings)
 }
 
 /* False: the library has refused a setting that is needed. */
-static bool set_up(struct imap_connection *connection, struct curl_slist *resolve)
+static bool set_up_imap_connection(struct imap_connection *connection, struct curl_slist *resolve)
 {
 	const struct imap_settings *settings = connection->settings;
 	struct buffer url CLEANUP(buffer_clear) = {0};
@@ -102,12 +102,12 @@ static bool set_up(struct imap_connection *connection, struct curl_slist *resolv
 		 curl_easy_setopt(easy, CURLOPT_CONNECT_ONLY, 1L) == CURLE_OK;
 	(void)curl_easy_setopt(easy, CURLOPT_PROXY, ""); /* whatever the environment says */
 	(void)curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, connection->curl_error);
-	(void)curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, hear);
+	(void)curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, hear_login_line);
 	(void)curl_easy_setopt(easy, CURLOPT_HEADERDATA, connection);
 	if (resolve != NULL)
 		(void)curl_easy_setopt(easy, CURLOPT_RESOLVE, resolve);
-	set_limits(easy, settings);
-	set_tls(easy, settings);
+	set_imap_limits(easy, settings);
+	set_imap_tls(easy, settings);
 	return is_set;
 }
 
@@ -124,7 +124,7 @@ static struct curl_slist *resolve_list(const struct imap_settings *settings)
 	return curl_slist_append(NULL, buffer_data(&line));
 }
 
-static int error_of(CURLcode code)
+static int error_of_curl_code(CURLcode code)
 {
 	switch (code) {
 	case CURLE_OK:
@@ -136,7 +136,7 @@ static int error_of(CURLcode code)
 	case CURLE_PEER_FAILED_VERIFICATION:
 	case CURLE_USE_SSL_FAILED:
 		return -EKEYREJECTED;
-	case CURLE_WRITE_ERROR: /* hear() has ended it */
+	case CURLE_WRITE_ERROR: /* hear_login_line() has ended it */
 		return -EMSGSIZE;
 	case CURLE_WEIRD_SERVER_REPLY:
 		return -EPROTO;
@@ -155,7 +155,7 @@ static bool has_password(const struct imap_connection *connection, struct str wo
 }
 
 /* What the server said last tells more than the library does, if that is a refusal. */
-static int refuse(struct imap_connection *connection, CURLcode code)
+static int refuse_imap_login(struct imap_connection *connection, CURLcode code)
 {
 	const char *error = connection->curl_error[0] != '\0' ? connection->curl_error
 							      : curl_easy_strerror(code);
@@ -169,7 +169,7 @@ static int refuse(struct imap_connection *connection, CURLcode code)
 	if ((code != CURLE_LOGIN_DENIED && code != CURLE_WEIRD_SERVER_REPLY) ||
 	    has_password(connection, words))
 		words.length = 0;
-	return imap_connection_break(connection, error_of(code), "%s%s" STR_FORMAT, error,
+	return imap_connection_break(connection, error_of_curl_code(code), "%s%s" STR_FORMAT, error,
 				     words.length > 0 ? ": " : "", STR_ARGUMENTS(words));
 }
 
@@ -187,7 +187,7 @@ int imap_connection_open(const struct imap_settings *settings, const char *login
 	connection->socket = -1;
 	connection->left = GREETING_MAX;
 	connection->easy = curl_easy_init();
-	if (connection->easy != NULL && set_up(connection, resolve))
+	if (connection->easy != NULL && set_up_imap_connection(connection, resolve))
 		code = curl_easy_perform(connection->easy);
 	if (code == CURLE_OK)
 		code = curl_easy_getinfo(connection->easy, CURLINFO_ACTIVESOCKET, &socket);
@@ -195,7 +195,7 @@ int imap_connection_open(const struct imap_settings *settings, const char *login
 		(void)curl_easy_setopt(connection->easy, CURLOPT_RESOLVE, NULL);
 	curl_slist_free_all(resolve);
 	if (code != CURLE_OK)
-		return refuse(connection, code);
+		return refuse_imap_login(connection, code);
 	connection->socket = (int)socket;
 	return 0;
 }
@@ -226,7 +226,7 @@ void imap_connection_allow(struct imap_connection *connection, uint64_t size)
 	connection->left = IMAP_ANSWERS_MAX + (size_t)size;
 }
 
-static int wait_for(struct imap_connection *connection, bool for_writing)
+static int wait_for_imap_socket(struct imap_connection *connection, bool for_writing)
 {
 	int64_t left_us = connection->deadline_us - os_clock_monotonic_us();
 	int result =
@@ -240,7 +240,7 @@ static int wait_for(struct imap_connection *connection, bool for_writing)
 	return 0;
 }
 
-static int lose(struct imap_connection *connection, CURLcode code)
+static int lose_imap_connection(struct imap_connection *connection, CURLcode code)
 {
 	return imap_connection_break(connection, -ENOTCONN, "the connection was lost: %s",
 				     curl_easy_strerror(code));
@@ -255,12 +255,12 @@ int imap_connection_send(struct imap_connection *connection, struct str bytes)
 		CURLcode code = curl_easy_send(connection->easy, bytes.data, bytes.length, &sent);
 
 		if (code == CURLE_AGAIN) {
-			int result = wait_for(connection, true);
+			int result = wait_for_imap_socket(connection, true);
 
 			if (result < 0)
 				return result;
 		} else if (code != CURLE_OK) {
-			return lose(connection, code);
+			return lose_imap_connection(connection, code);
 		}
 		bytes = str_skip(bytes, sent);
 	}
@@ -268,7 +268,7 @@ int imap_connection_send(struct imap_connection *connection, struct str bytes)
 }
 
 /* Reads at least one more byte. */
-static int fill(struct imap_connection *connection)
+static int fill_imap_input(struct imap_connection *connection)
 {
 	size_t most = connection->left < READ_SIZE ? connection->left : READ_SIZE;
 	size_t count = 0;
@@ -284,12 +284,12 @@ static int fill(struct imap_connection *connection)
 				      &count);
 		if (code != CURLE_AGAIN)
 			break;
-		result = wait_for(connection, false);
+		result = wait_for_imap_socket(connection, false);
 		if (result < 0)
 			return result;
 	}
 	if (code != CURLE_OK)
-		return lose(connection, code);
+		return lose_imap_connection(connection, code);
 	if (count == 0)
 		return imap_connection_break(connection, -ENOTCONN,
 					     "the server has closed the connection");
@@ -301,7 +301,7 @@ static int fill(struct imap_connection *connection)
 /* ---- responses ---- */
 
 /* Moves a line without its end from what was read to the response's text. */
-static int read_line(struct imap_connection *connection)
+static int read_imap_line(struct imap_connection *connection)
 {
 	size_t searched = 0;
 
@@ -323,7 +323,7 @@ static int read_line(struct imap_connection *connection)
 		if (searched + connection->text.length > IMAP_LINE_MAX)
 			return imap_connection_break(connection, -EMSGSIZE,
 						     "the server's line is too long");
-		result = fill(connection);
+		result = fill_imap_input(connection);
 		if (result < 0)
 			return result;
 	}
@@ -362,7 +362,7 @@ static int read_literal(struct imap_connection *connection, uint64_t size)
 		buffer_consume(&connection->in, missing);
 		if (literal->length == size)
 			return 0;
-		result = fill(connection);
+		result = fill_imap_input(connection);
 		if (result < 0)
 			return result;
 	}
@@ -379,7 +379,7 @@ int imap_connection_read(struct imap_connection *connection, struct imap_respons
 	buffer_reset(&connection->text);
 	buffer_reset(&connection->literal);
 	for (;;) {
-		int result = read_line(connection);
+		int result = read_imap_line(connection);
 
 		if (result < 0)
 			return result;

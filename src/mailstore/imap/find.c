@@ -30,7 +30,7 @@ struct finding {
 	size_t found_count;
 };
 
-static void add_candidate(struct finding *finding, uint64_t uid)
+static void add_candidate_uid(struct finding *finding, uint64_t uid)
 {
 	if (finding->uid_count == IMAP_FOUND_MAX)
 		finding->are_too_many = true;
@@ -43,7 +43,7 @@ static void add_range(void *context, uint64_t from, uint64_t to)
 	struct finding *finding = context;
 
 	for (uint64_t uid = from; uid <= to && !finding->are_too_many; uid++)
-		add_candidate(finding, uid);
+		add_candidate_uid(finding, uid);
 }
 
 static void take_search(void *context, const struct imap_response *response)
@@ -59,16 +59,16 @@ static void take_header(void *context, const struct imap_response *response)
 	struct str header = response->literal.length > 0 ? response->literal : STR("");
 
 	if (uid > 0 && mailstore_compare_header(finding->place, header))
-		add_candidate(finding, uid);
+		add_candidate_uid(finding, uid);
 }
 
-static int check(struct imap_connection *connection, const char *what,
-		 const struct imap_answer *answer)
+static int check_imap_answer(struct imap_connection *connection, const char *what,
+			     const struct imap_answer *answer)
 {
 	return answer->status == IMAP_OK ? 0 : imap_store_refuse(connection, -EIO, what, answer);
 }
 
-static int search(struct imap_connection *connection, struct finding *finding)
+static int search_message_id(struct imap_connection *connection, struct finding *finding)
 {
 	struct buffer command CLEANUP(buffer_clear) = {0};
 	struct imap_answer answer;
@@ -78,7 +78,7 @@ static int search(struct imap_connection *connection, struct finding *finding)
 	quote_append(&command, finding->place->id);
 	buffer_append_byte(&command, '\0');
 	result = imap_command(connection, buffer_data(&command), 0, take_search, finding, &answer);
-	return result == 0 ? check(connection, "the search failed", &answer) : result;
+	return result == 0 ? check_imap_answer(connection, "the search failed", &answer) : result;
 }
 
 /* What has no Message-ID, or a malformed one, cannot be searched for by it. */
@@ -94,13 +94,15 @@ static int look_at_headers(struct imap_connection *connection, struct finding *f
 		size = IMAP_MESSAGE_MAX;
 	result = imap_command(connection, "UID FETCH 1:* (BODY.PEEK[HEADER.FIELDS (MESSAGE-ID)])",
 			      size, take_header, finding, &answer);
-	return result == 0 ? check(connection, "the Message-IDs cannot be read", &answer) : result;
+	return result == 0
+		       ? check_imap_answer(connection, "the Message-IDs cannot be read", &answer)
+		       : result;
 }
 
 /* ---- comparing ---- */
 
 /* "7 FETCH (UID 12 RFC822.SIZE 345)" */
-static void take_size(void *context, const struct imap_response *response)
+static void take_message_size(void *context, const struct imap_response *response)
 {
 	struct finding *finding = context;
 	struct str text = response->text;
@@ -116,7 +118,7 @@ static void take_size(void *context, const struct imap_response *response)
 	}
 }
 
-static void take_message(void *context, const struct imap_response *response)
+static void take_fetched_message(void *context, const struct imap_response *response)
 {
 	struct finding *finding = context;
 	struct ipc_content content = {
@@ -127,8 +129,8 @@ static void take_message(void *context, const struct imap_response *response)
 		finding->compared = mailstore_compare(finding->place, &content);
 }
 
-static int fetch(struct imap_connection *connection, struct finding *finding, const char *what,
-		 uint64_t size, imap_untagged *each)
+static int fetch_candidate(struct imap_connection *connection, struct finding *finding,
+			   const char *what, uint64_t size, imap_untagged *each)
 {
 	struct buffer command CLEANUP(buffer_clear) = {0};
 	struct imap_answer answer;
@@ -137,22 +139,24 @@ static int fetch(struct imap_connection *connection, struct finding *finding, co
 	buffer_append_format(&command, "UID FETCH %" PRIu64 " (UID %s)", finding->uid, what);
 	buffer_append_byte(&command, '\0');
 	result = imap_command(connection, buffer_data(&command), size, each, finding, &answer);
-	return result == 0 ? check(connection, "a message cannot be read", &answer) : result;
+	return result == 0 ? check_imap_answer(connection, "a message cannot be read", &answer)
+			   : result;
 }
 
-static int compare(struct imap_connection *connection, struct finding *finding)
+static int compare_candidate(struct imap_connection *connection, struct finding *finding)
 {
 	int result;
 
 	finding->size = 0;
 	finding->compared = 0;
-	result = fetch(connection, finding, "RFC822.SIZE", 0, take_size);
+	result = fetch_candidate(connection, finding, "RFC822.SIZE", 0, take_message_size);
 	if (result == 0 && finding->size > IMAP_MESSAGE_MAX)
 		return imap_store_refuse(connection, -EMSGSIZE,
 					 "a message is too large to be compared",
 					 &(struct imap_answer){.text = STR("")});
 	if (result == 0)
-		result = fetch(connection, finding, "BODY.PEEK[]", finding->size, take_message);
+		result = fetch_candidate(connection, finding, "BODY.PEEK[]", finding->size,
+					 take_fetched_message);
 	if (result < 0)
 		return result;
 	if (finding->compared == 1) {
@@ -174,7 +178,7 @@ static int compare_uids(const void *a, const void *b)
 	return left < right ? -1 : left > right;
 }
 
-static int compare_all(struct imap_connection *connection, struct finding *finding)
+static int compare_candidates(struct imap_connection *connection, struct finding *finding)
 {
 	int64_t until_us =
 		os_clock_monotonic_us() + COMMANDS_TIME * connection->settings->timeout_us;
@@ -192,7 +196,7 @@ static int compare_all(struct imap_connection *connection, struct finding *findi
 			return imap_store_refuse(connection, -ETIMEDOUT,
 						 "the search takes too long", &none);
 		finding->uid = finding->uids[i];
-		result = compare(connection, finding);
+		result = compare_candidate(connection, finding);
 	}
 	return result;
 }
@@ -207,9 +211,10 @@ static int run_find(struct imap_connection *connection, void *context)
 	result = imap_mailbox_open(connection, "EXAMINE", finding->place, &finding->mailbox);
 	if (result < 0)
 		return result == -ENOENT ? 0 : result;
-	result = mailstore_compare_is_derived(finding->place) ? look_at_headers(connection, finding)
-							      : search(connection, finding);
-	return result == 0 ? compare_all(connection, finding) : result;
+	result = mailstore_compare_is_derived(finding->place)
+			 ? look_at_headers(connection, finding)
+			 : search_message_id(connection, finding);
+	return result == 0 ? compare_candidates(connection, finding) : result;
 }
 
 int imap_find(struct mailstore *mailstore, const struct mailstore_place *place, struct arena *arena,

@@ -9,7 +9,7 @@
  * and more if the network is slow, and then the server takes its time. */
 #define LAST_WORDS_US (5 * MINUTE_US)
 
-static void free_store(struct mailstore *mailstore)
+static void free_imap_store(struct mailstore *mailstore)
 {
 	struct imap_store *store = (struct imap_store *)mailstore;
 	struct imap_settings *settings = &store->settings;
@@ -28,7 +28,7 @@ static void free_store(struct mailstore *mailstore)
 }
 
 /* A server cannot be told to forget what it was sent: append_max_us. */
-static int fence(struct mailstore *store, const struct mailstore_place *place)
+static int fence_imap_place(struct mailstore *store, const struct mailstore_place *place)
 {
 	(void)store;
 	(void)place;
@@ -39,10 +39,10 @@ struct mailstore *mailstore_imap_new(const struct mailstore_imap_settings *setti
 {
 	static const struct mailstore_operations operations = {
 		.append = imap_append_all,
-		.fence = fence,
+		.fence = fence_imap_place,
 		.find = imap_find,
 		.remove = imap_remove,
-		.free = free_store,
+		.free = free_imap_store,
 	};
 	struct imap_store *store = memory_alloc_zero(1, sizeof *store);
 

@@ -3,7 +3,7 @@
 #include "mailstore/imap/internal.h"
 #include <errno.h>
 
-static void take_mailbox(void *context, const struct imap_response *response)
+static void take_imap_mailbox(void *context, const struct imap_response *response)
 {
 	struct imap_mailbox *mailbox = context;
 	struct str text = response->text;
@@ -58,7 +58,7 @@ int imap_mailbox_open(struct imap_connection *connection, const char *command,
 	*out = (struct imap_mailbox){0};
 	buffer_append_format(&line, "%s " STR_FORMAT, command, STR_ARGUMENTS(buffer_view(&name)));
 	buffer_append_byte(&line, '\0');
-	result = imap_command(connection, buffer_data(&line), 0, take_mailbox, out, &answer);
+	result = imap_command(connection, buffer_data(&line), 0, take_imap_mailbox, out, &answer);
 	if (result < 0 || answer.status == IMAP_OK)
 		return result;
 	if (imap_is(answer.code, "NONEXISTENT"))

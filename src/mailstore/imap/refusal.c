@@ -62,7 +62,7 @@ void imap_refusal_take(const struct imap_answer *answer, bool is_of_create,
 	snprintf(out->text, sizeof out->text, STR_FORMAT, STR_ARGUMENTS(answer->text));
 }
 
-static const struct meaning *find_code(const char *code)
+static const struct meaning *find_response_code(const char *code)
 {
 	for (size_t i = 0; i < COUNT_OF(codes); i++)
 		if (strcasecmp(codes[i].sign, code) == 0)
@@ -71,7 +71,7 @@ static const struct meaning *find_code(const char *code)
 }
 
 /* Without case. */
-static bool has(const char *text, const char *part)
+static bool has_part_nocase(const char *text, const char *part)
 {
 	struct str wanted = str_from(part);
 	struct str rest = str_from(text);
@@ -85,8 +85,8 @@ static bool has(const char *text, const char *part)
 static const struct meaning *find_words(const char *text)
 {
 	for (size_t i = 0; i < COUNT_OF(words); i++)
-		if (has(text, words[i].sign) &&
-		    (words[i].other == NULL || has(text, words[i].other)))
+		if (has_part_nocase(text, words[i].sign) &&
+		    (words[i].other == NULL || has_part_nocase(text, words[i].other)))
 			return &words[i];
 	return NULL;
 }
@@ -99,7 +99,7 @@ struct quota {
 };
 
 /* "QUOTA "user.ann" (STORAGE 10 512 MESSAGE 7 7)": used and limit, in KiB */
-static void take_quota(void *context, const struct imap_response *response)
+static void take_imap_quota(void *context, const struct imap_response *response)
 {
 	struct quota *quota = context;
 	ptrdiff_t open = str_find_last(response->text, '(');
@@ -132,7 +132,8 @@ static int is_over_quota(struct imap_connection *connection, uint64_t size, stru
 
 	buffer_append_format(&command, "GETQUOTAROOT " STR_FORMAT, STR_ARGUMENTS(name));
 	buffer_append_byte(&command, '\0');
-	result = imap_command(connection, buffer_data(&command), 0, take_quota, &quota, &answer);
+	result = imap_command(connection, buffer_data(&command), 0, take_imap_quota, &quota,
+			      &answer);
 	return result == 0 ? quota.is_over : result;
 }
 
@@ -149,7 +150,7 @@ int imap_refusal_judge(struct imap_connection *connection, const struct imap_ref
 {
 	static const struct meaning unknown = {"", NULL, "4.3.0", false};
 	static const struct meaning over = {"", NULL, "4.2.2", false};
-	const struct meaning *code = refusal->is_no ? find_code(refusal->code) : &unknown;
+	const struct meaning *code = refusal->is_no ? find_response_code(refusal->code) : &unknown;
 	const struct meaning *meaning = code;
 	const char *status;
 

@@ -33,8 +33,8 @@ static void note_uid(void *context, const struct imap_response *response)
 }
 
 /* COMMAND has the UID as its %. */
-static int say(struct imap_connection *connection, struct removing *removing, const char *before,
-	       const char *after, imap_untagged *each)
+static int say_removal_command(struct imap_connection *connection, struct removing *removing,
+			       const char *before, const char *after, imap_untagged *each)
 {
 	struct buffer command CLEANUP(buffer_clear) = {0};
 	struct imap_answer answer;
@@ -50,7 +50,7 @@ static int say(struct imap_connection *connection, struct removing *removing, co
 	return result;
 }
 
-static int look(struct imap_connection *connection, struct removing *removing)
+static int look_for_removed_uid(struct imap_connection *connection, struct removing *removing)
 {
 	struct imap_mailbox mailbox;
 	int result = imap_mailbox_open(connection, "SELECT", removing->place, &mailbox);
@@ -59,7 +59,7 @@ static int look(struct imap_connection *connection, struct removing *removing)
 		return result;
 	removing->is_there = false;
 	if (mailbox.validity == removing->validity)
-		result = say(connection, removing, "UID SEARCH UID", "", note_uid);
+		result = say_removal_command(connection, removing, "UID SEARCH UID", "", note_uid);
 	if (result == 0 && !removing->is_there)
 		return imap_store_refuse(connection, -ENOENT, "no such message",
 					 &(struct imap_answer){.text = STR("")});
@@ -75,10 +75,12 @@ static int run_remove(struct imap_connection *connection, void *context)
 		return imap_store_refuse(
 			connection, -EOPNOTSUPP, "one message alone cannot be removed",
 			&(struct imap_answer){.text = STR("the server does not have UIDPLUS")});
-	result = look(connection, removing);
+	result = look_for_removed_uid(connection, removing);
 	if (result == 0)
-		result = say(connection, removing, "UID STORE", " +FLAGS.SILENT (\\Deleted)", NULL);
-	return result == 0 ? say(connection, removing, "UID EXPUNGE", "", NULL) : result;
+		result = say_removal_command(connection, removing, "UID STORE",
+					     " +FLAGS.SILENT (\\Deleted)", NULL);
+	return result == 0 ? say_removal_command(connection, removing, "UID EXPUNGE", "", NULL)
+			   : result;
 }
 
 int imap_remove(struct mailstore *mailstore, const struct mailstore_place *place, const char *copy)

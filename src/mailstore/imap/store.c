@@ -40,7 +40,7 @@ static struct imap_connection *take_kept(struct imap_store *store, const char *l
 }
 
 /* Keeps CONNECTION in place of the one that was used the longest time ago. */
-static void keep(struct imap_store *store, struct imap_connection *connection)
+static void keep_imap_connection(struct imap_store *store, struct imap_connection *connection)
 {
 	size_t oldest = 0;
 
@@ -61,7 +61,7 @@ static void end_use(struct imap_store *store, struct imap_connection *connection
 	if (connection->is_broken)
 		imap_connection_close(connection);
 	else
-		keep(store, connection);
+		keep_imap_connection(store, connection);
 }
 
 int imap_store_with(struct imap_store *store, struct str user, imap_store_run *run, void *context)

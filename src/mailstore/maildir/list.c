@@ -37,14 +37,14 @@ struct listing {
 	void *context;
 };
 
-static int pass_on(void *context, const char *name)
+static int pass_on_listed_name(void *context, const char *name)
 {
 	const struct listing *listing = context;
 
 	return name[0] == '.' ? 0 : listing->each(listing->context, listing->box, name);
 }
 
-static int list(struct listing *listing, const char *box)
+static int list_maildir_box(struct listing *listing, const char *box)
 {
 	struct buffer path CLEANUP(buffer_clear) = {0};
 	int result;
@@ -52,7 +52,7 @@ static int list(struct listing *listing, const char *box)
 	listing->box = box;
 	buffer_append_format(&path, "%s/%s", listing->folder, box);
 	buffer_append_byte(&path, '\0');
-	result = os_file_list(OS_FILE_HERE, buffer_data(&path), pass_on, listing);
+	result = os_file_list(OS_FILE_HERE, buffer_data(&path), pass_on_listed_name, listing);
 	return result == -ENOENT ? 0 : result;
 }
 
@@ -76,12 +76,12 @@ static int list_once(struct listing *listing)
 	int64_t before;
 	int64_t after;
 	int64_t now = os_clock_wall_us();
-	int result = list(listing, "new");
+	int result = list_maildir_box(listing, "new");
 
 	if (result == 0)
 		result = changed_us(listing->folder, &before);
 	if (result == 0)
-		result = list(listing, "cur");
+		result = list_maildir_box(listing, "cur");
 	if (result == 0)
 		result = changed_us(listing->folder, &after);
 	if (result != 0)

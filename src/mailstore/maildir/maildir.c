@@ -52,8 +52,8 @@ static void set_flags(unsigned flags, char out[4])
 }
 
 /* False: PLACE can have no Maildir, and APPEND has its verdict. */
-static bool prepare(const struct maildir_store *store, struct mailstore_append *append,
-		    struct copy *copy)
+static bool prepare_maildir_append(const struct maildir_store *store,
+				   struct mailstore_append *append, struct copy *copy)
 {
 	int error = maildir_path_expand(store->path, append->place.user, &copy->path);
 
@@ -106,7 +106,7 @@ static void append_all(struct mailstore *mailstore, struct mailstore_append *app
 
 	for (size_t i = 0; i < count; i++) {
 		copies[i].delivery = SIZE_MAX;
-		if (!prepare(store, &appends[i], &copies[i]))
+		if (!prepare_maildir_append(store, &appends[i], &copies[i]))
 			continue;
 		copies[i].delivery = used;
 		deliveries[used++] = delivery_of(&appends[i], &copies[i]);
@@ -146,8 +146,9 @@ static int append_directory(struct maildir_store *store, const struct mailstore_
 	return result;
 }
 
-static int find(struct mailstore *mailstore, const struct mailstore_place *place,
-		struct arena *arena, struct mailstore_found **found_out, size_t *count_out)
+static int find_maildir_copies(struct mailstore *mailstore, const struct mailstore_place *place,
+			       struct arena *arena, struct mailstore_found **found_out,
+			       size_t *count_out)
 {
 	struct maildir_store *store = (struct maildir_store *)mailstore;
 	struct buffer directory CLEANUP(buffer_clear) = {0};
@@ -163,7 +164,7 @@ static int find(struct mailstore *mailstore, const struct mailstore_place *place
 	return result;
 }
 
-static int fence(struct mailstore *mailstore, const struct mailstore_place *place)
+static int fence_maildir_place(struct mailstore *mailstore, const struct mailstore_place *place)
 {
 	struct maildir_store *store = (struct maildir_store *)mailstore;
 	struct buffer directory CLEANUP(buffer_clear) = {0};
@@ -199,7 +200,7 @@ struct survey {
 	void *context;
 };
 
-static int pass_on(void *context, const char *box, const char *name)
+static int pass_on_surveyed_copy(void *context, const char *box, const char *name)
 {
 	const struct survey *survey = context;
 	struct str base = mailstore_maildir_base(name);
@@ -225,7 +226,7 @@ static int survey_folder(struct mailstore *mailstore, struct str user, struct st
 
 	if (result < 0)
 		return result;
-	result = mailstore_maildir_list(buffer_data(&directory), pass_on,
+	result = mailstore_maildir_list(buffer_data(&directory), pass_on_surveyed_copy,
 					&(struct survey){each, context});
 	if (result < 0)
 		mailstore_error_set(mailstore, "Cannot read %s: %s", buffer_data(&directory),
@@ -249,7 +250,7 @@ static int open_copy(struct mailstore *mailstore, struct str user, struct str fo
 	return result;
 }
 
-static void free_store(struct mailstore *mailstore)
+static void free_maildir_store(struct mailstore *mailstore)
 {
 	struct maildir_store *store = (struct maildir_store *)mailstore;
 
@@ -262,12 +263,12 @@ struct mailstore *mailstore_maildir_new(const struct mailstore_maildir_settings 
 {
 	static const struct mailstore_operations operations = {
 		.append = append_all,
-		.fence = fence,
-		.find = find,
+		.fence = fence_maildir_place,
+		.find = find_maildir_copies,
 		.remove = remove_copy,
 		.survey = survey_folder,
 		.open = open_copy,
-		.free = free_store,
+		.free = free_maildir_store,
 	};
 	struct maildir_store *store = memory_alloc_zero(1, sizeof *store);
 

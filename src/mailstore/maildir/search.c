@@ -40,7 +40,7 @@ static bool has_header_end(struct str text)
 }
 
 /* A number at the start of *TEXT, which is taken off; false: there is none. */
-static bool take_number(struct str *text, uint64_t *out)
+static bool take_file_name_number(struct str *text, uint64_t *out)
 {
 	size_t digits = 0;
 	struct str number;
@@ -53,21 +53,21 @@ static bool take_number(struct str *text, uint64_t *out)
 }
 
 /* Of "SECONDS.MMICROSECONDS...", as Dovecot and we name files; others have seconds alone. */
-static uint64_t time_of(struct str base)
+static uint64_t time_of_file_name(struct str base)
 {
 	uint64_t seconds;
 	uint64_t microseconds = 0;
 
-	if (!take_number(&base, &seconds) || seconds > UINT32_MAX)
+	if (!take_file_name_number(&base, &seconds) || seconds > UINT32_MAX)
 		return UINT64_MAX;
 	if (str_starts_with(base, STR(".M"))) {
 		base = str_skip(base, 2);
-		(void)take_number(&base, &microseconds);
+		(void)take_file_name_number(&base, &microseconds);
 	}
 	return seconds * 1000000 + microseconds % 1000000;
 }
 
-static void add(struct search *search, struct str base)
+static void add_found_name(struct search *search, struct str base)
 {
 	struct name *name;
 
@@ -77,7 +77,7 @@ static void add(struct search *search, struct str base)
 	search->names = memory_resize(search->names, (search->count + 1) * sizeof *name);
 	name = &search->names[search->count++];
 	name->text = arena_copy(search->arena, base);
-	name->time_us = time_of(base);
+	name->time_us = time_of_file_name(base);
 }
 
 /* Whether the message in FILE is the one that is looked for: 1, 0 or -errno. */
@@ -128,7 +128,7 @@ static void forget_judged(struct search *search)
 }
 
 /* A file without a mark: others delivered it, or copied it. */
-static int look_into(struct search *search, const char *box, const char *name)
+static int look_into_unmarked_file(struct search *search, const char *box, const char *name)
 {
 	struct buffer path CLEANUP(buffer_clear) = {0};
 	struct str base = mailstore_maildir_base(name);
@@ -150,25 +150,25 @@ static int look_into(struct search *search, const char *box, const char *name)
 	if (result < 0)
 		return result == -EISDIR ? 0 : result;
 	if (result == 1)
-		add(search, base);
+		add_found_name(search, base);
 	note_judged(search, base);
 	return 0;
 }
 
-static int look_at(void *context, const char *box, const char *name)
+static int look_at_maildir_file(void *context, const char *box, const char *name)
 {
 	struct search *search = context;
 	struct str base = mailstore_maildir_base(name);
 	struct str mark = mailstore_maildir_mark(base);
 
 	if (mark.length == 0)
-		return look_into(search, box, name);
+		return look_into_unmarked_file(search, box, name);
 	if (str_equal(mark, search->mark))
-		add(search, base);
+		add_found_name(search, base);
 	return 0;
 }
 
-static int compare_names(const void *a, const void *b)
+static int compare_found_names(const void *a, const void *b)
 {
 	const struct name *left = a;
 	const struct name *right = b;
@@ -180,7 +180,7 @@ static int compare_names(const void *a, const void *b)
 
 /* Whoever appended them may have died before they were durable, and readers rename them: all of the
  * file system, which nobody has to wait for but in doubt. */
-static int make_durable(const char *folder)
+static int make_file_system_durable(const char *folder)
 {
 	int directory = os_file_open_directory(OS_FILE_HERE, folder);
 	int result;
@@ -202,12 +202,13 @@ int mailstore_maildir_search(const char *folder, const struct mailstore_place *p
 
 	mailstore_mark(place, mark);
 	search.mark = str_from(mark);
-	result = mailstore_maildir_list(folder, look_at, &search);
+	result = mailstore_maildir_list(folder, look_at_maildir_file, &search);
 	if (result == 0 && search.count > 0)
-		result = make_durable(folder);
+		result = make_file_system_durable(folder);
 	if (result == 0) {
 		if (search.count > 0)
-			qsort(search.names, search.count, sizeof *search.names, compare_names);
+			qsort(search.names, search.count, sizeof *search.names,
+			      compare_found_names);
 		*found_out = arena_alloc(arena, search.count * sizeof **found_out);
 		for (size_t i = 0; i < search.count; i++)
 			(*found_out)[i].copy = search.names[i].text;

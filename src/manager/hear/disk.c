@@ -2,7 +2,7 @@
 /* Events from the disk: records written and reports queued. */
 #include "manager/internal.h"
 
-static bool has_service(void *context, struct str service)
+static bool has_local_service(void *context, struct str service)
 {
 	struct manager *manager = context;
 	struct transport *transport = transports_find(manager->transports, service);
@@ -28,8 +28,8 @@ static void on_recorded(void *context, struct message *message, int result,
 		life_event(context, message, MESSAGE_RECORDED);
 }
 
-const struct recorder_handler manager_hear_recorder = {has_service, on_record_due, on_recorded,
-						       stop_check};
+const struct recorder_handler manager_hear_recorder = {has_local_service, on_record_due,
+						       on_recorded, stop_check};
 
 void manager_hear_reported(void *context, struct message *message, enum report_kind kind,
 			   int result)

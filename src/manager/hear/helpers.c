@@ -3,7 +3,7 @@
 #include "manager/internal.h"
 #include "os/clock.h"
 
-static bool may_connect(void *context, uid_t user)
+static bool may_helper_connect(void *context, uid_t user)
 {
 	const struct manager *manager = context;
 
@@ -44,7 +44,7 @@ static bool may_help(void *context, struct str service, struct str token, uid_t 
 				token);
 }
 
-static uint32_t places(void *context, const char *service)
+static uint32_t places_of_service(void *context, const char *service)
 {
 	const struct manager *manager = context;
 	const struct config_transport *transport =
@@ -66,7 +66,7 @@ static void on_helper_joined(void *context, struct str service)
 		resolver_await(manager->resolver); /* it was down before we began */
 }
 
-static void on_said(void *context, const struct ipc_job_said *said)
+static void on_limit_of_server(void *context, const struct ipc_job_said *said)
 {
 	struct manager *manager = context;
 
@@ -98,9 +98,9 @@ static void on_resolve_lost(void *context)
 }
 
 const struct helpers_handler manager_hear_helpers = {
-	may_connect,       may_help,         places,     on_helper_joined, report_take,
-	dispatch_on_ended, busy_may_be_said, busy_take,  on_said,          on_resolved,
-	on_directory_back, on_resolve_lost,  stop_check,
+	may_helper_connect, may_help,         places_of_service, on_helper_joined,   report_take,
+	dispatch_on_ended,  busy_may_be_said, busy_take,         on_limit_of_server, on_resolved,
+	on_directory_back,  on_resolve_lost,  stop_check,
 };
 
 /* --- resolve --- */
@@ -126,7 +126,7 @@ static void on_mapping_grew(void *context, struct message *message, size_t count
 		      true);
 }
 
-static bool is_too_old(void *context, const struct message *message)
+static bool is_message_too_old(void *context, const struct message *message)
 {
 	const struct manager *manager = context;
 
@@ -135,4 +135,4 @@ static bool is_too_old(void *context, const struct message *message)
 }
 
 const struct resolver_handler manager_hear_resolver = {on_mapped, on_unmapped, on_mapping_grew,
-						       is_too_old};
+						       is_message_too_old};

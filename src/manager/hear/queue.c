@@ -22,7 +22,7 @@ static void check_is_same(const struct message *message, struct str text)
 }
 
 /* A message that a scan found before, and that sleeps, is not affected. */
-static void on_queued(void *context, const struct queue_link_notice *notice)
+static void on_message_queued(void *context, const struct queue_link_notice *notice)
 {
 	struct manager *manager = context;
 	const struct message *message = message_find(manager, notice->number);
@@ -44,7 +44,7 @@ static void on_queued(void *context, const struct queue_link_notice *notice)
 	wake_first(manager->wake, sleeper);
 }
 
-static void on_stands(void *context, enum mail_stage stage, uint64_t number)
+static void on_message_of_group_stands(void *context, enum mail_stage stage, uint64_t number)
 {
 	struct manager *manager = context;
 
@@ -58,7 +58,7 @@ static void on_unknown(void *context)
 	scan_repeat(manager->scan);
 }
 
-static void on_removed(void *context, uint64_t number)
+static void on_message_removed(void *context, uint64_t number)
 {
 	struct manager *manager = context;
 	struct message *message = message_find(manager, number);
@@ -153,7 +153,7 @@ static void ask_again_for_all(struct manager *manager)
 	sleepers_each(&manager->sleepers, ask_again_asleep, manager);
 }
 
-static void on_managed(void *context)
+static void on_queue_managed(void *context)
 {
 	struct manager *manager = context;
 	void (*ready)(void *context) = manager->ready;
@@ -170,7 +170,7 @@ static void on_managed(void *context)
 		ready(manager->ready_context);
 }
 
-static void on_release(void *context, struct str domain)
+static void on_release_of_domain(void *context, struct str domain)
 {
 	struct manager *manager = context;
 	struct mail_domain form;
@@ -179,6 +179,6 @@ static void on_release(void *context, struct str domain)
 		triggers_release_domain(manager->triggers, mail_domain_view(&form));
 }
 
-const struct queue_link_handler manager_hear_queue = {on_managed, stop_check, on_queued,
-						      on_stands,  on_unknown, on_missed,
-						      on_release, on_removed};
+const struct queue_link_handler manager_hear_queue = {
+	on_queue_managed, stop_check, on_message_queued,    on_message_of_group_stands,
+	on_unknown,       on_missed,  on_release_of_domain, on_message_removed};

@@ -68,7 +68,7 @@ static void on_trigger_released(void *context, struct trigger *trigger)
 	os_loop_defer(manager->loop, &manager->dispatch_task);
 }
 
-static void on_probe(void *context, struct trigger *trigger, struct sleeper *sleeper)
+static void on_probe_of_trigger(void *context, struct trigger *trigger, struct sleeper *sleeper)
 {
 	sleeper->facts.is_released = true;
 	life_wake(context, sleeper, false, trigger);
@@ -92,15 +92,15 @@ static void on_crowded(void *context)
 	gate_look_soon(manager->gate);
 }
 
-const struct trigger_handler manager_hear_triggers = {on_trigger_released, on_probe, on_search,
-						      on_crowded};
+const struct trigger_handler manager_hear_triggers = {on_trigger_released, on_probe_of_trigger,
+						      on_search, on_crowded};
 
 static void on_wake(void *context, struct sleeper *sleeper, bool is_retry)
 {
 	life_wake(context, sleeper, is_retry, NULL);
 }
 
-static void on_load(void *context, unsigned *processors_out, unsigned *disk_out)
+static void on_load_question(void *context, unsigned *processors_out, unsigned *disk_out)
 {
 	struct manager *manager = context;
 
@@ -108,7 +108,7 @@ static void on_load(void *context, unsigned *processors_out, unsigned *disk_out)
 	*disk_out = queue_link_disk_load(manager->queue);
 }
 
-const struct wake_handler manager_hear_wake = {on_wake, on_load};
+const struct wake_handler manager_hear_wake = {on_wake, on_load_question};
 
 static bool is_awake(void *context, uint64_t number)
 {
@@ -128,7 +128,7 @@ static void on_scan_wanted(void *context, bool only_new)
 		scan_begin(manager->scan, only_new);
 }
 
-static void on_found(void *context, enum mail_stage stage, uint64_t number)
+static void on_message_found(void *context, enum mail_stage stage, uint64_t number)
 {
 	struct manager *manager = context;
 
@@ -137,7 +137,7 @@ static void on_found(void *context, enum mail_stage stage, uint64_t number)
 
 /* If that fails, its data may have two names: then they are not removed before the message has
  * gone through S5. */
-static bool settle(void *context, enum mail_stage stage, uint64_t number)
+static bool settle_found_message(void *context, enum mail_stage stage, uint64_t number)
 {
 	const char *services[TRANSPORT_SERVICES_MAX];
 	struct manager *manager = context;
@@ -203,8 +203,8 @@ static void on_all_found(void *context)
 		transports_services(manager->transports, services), &cleaning_handler, manager);
 }
 
-const struct scan_handler manager_hear_scan = {is_awake, on_scan_wanted, on_found, settle,
-					       on_all_found};
+const struct scan_handler manager_hear_scan = {is_awake, on_scan_wanted, on_message_found,
+					       settle_found_message, on_all_found};
 
 /* --- turns --- */
 

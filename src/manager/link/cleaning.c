@@ -37,7 +37,7 @@ static bool is_busy(void *context, uint64_t number)
 	return cleaning->handler->is_awake(cleaning->context, number);
 }
 
-static void forget(void *context, uint64_t number)
+static void forget_sleeping_message(void *context, uint64_t number)
 {
 	struct cleaning *cleaning = context;
 	struct sleeper *sleeper = sleepers_find(cleaning->sleepers, number);
@@ -46,7 +46,7 @@ static void forget(void *context, uint64_t number)
 		sleepers_remove(cleaning->sleepers, sleeper);
 }
 
-static int remove_data(void *context, uint64_t number)
+static int remove_data_in_queue(void *context, uint64_t number)
 {
 	struct cleaning *cleaning = context;
 
@@ -110,7 +110,7 @@ void cleaning_log_finding(const struct queue_cleaner_finding *finding)
 			       log_string(reason, finding->why), log_string(path, finding->path));
 }
 
-static void found(void *context, const struct queue_cleaner_finding *finding)
+static void on_cleaner_finding(void *context, const struct queue_cleaner_finding *finding)
 {
 	struct cleaning *cleaning = context;
 
@@ -123,10 +123,11 @@ static void found(void *context, const struct queue_cleaner_finding *finding)
 
 /* --- itself --- */
 
-static const struct queue_cleaner_handler cleaner_handler = {is_busy,      forget, remove_data,
-							     cleaning_log, found,  end_hold};
+static const struct queue_cleaner_handler cleaner_handler = {
+	is_busy,      forget_sleeping_message, remove_data_in_queue,
+	cleaning_log, on_cleaner_finding,      end_hold};
 
-static void finish(struct cleaning *cleaning)
+static void finish_cleaning(struct cleaning *cleaning)
 {
 	int error = queue_cleaner_sweep(cleaning->store, os_clock_wall_us(), cleaning_log, NULL);
 
@@ -136,7 +137,7 @@ static void finish(struct cleaning *cleaning)
 	cleaning->handler->done(cleaning->context, queue_cleaner_is_sure(cleaning->cleaner));
 }
 
-static void on_slice(void *context)
+static void on_cleaning_slice(void *context)
 {
 	struct cleaning *cleaning = context;
 	int64_t until_us = os_clock_monotonic_us() + SLICE_US;
@@ -150,7 +151,7 @@ static void on_slice(void *context)
 		os_timer_start(cleaning->timer,
 			       wake_is_quiet(cleaning->wake) ? PAUSE_US : BUSY_PAUSE_US);
 	else
-		finish(cleaning);
+		finish_cleaning(cleaning);
 }
 
 struct cleaning *cleaning_new(struct os_loop *loop, struct queue_store *store,
@@ -172,7 +173,7 @@ struct cleaning *cleaning_new(struct os_loop *loop, struct queue_store *store,
 		names[i] = arena_copy(cleaning->arena, str_from(services[i]));
 	cleaning->cleaner =
 		queue_cleaner_new(store, names, service_count, &cleaner_handler, cleaning);
-	cleaning->timer = os_timer_new(loop, on_slice, cleaning);
+	cleaning->timer = os_timer_new(loop, on_cleaning_slice, cleaning);
 	os_timer_start(cleaning->timer, 0);
 	return cleaning;
 }

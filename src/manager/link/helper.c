@@ -52,7 +52,7 @@ struct helpers {
 	bool is_stopping;
 };
 
-static bool is_for(const struct helper *helper, const char *service)
+static bool is_helper_for_service(const struct helper *helper, const char *service)
 {
 	return helper->service != NULL && strcmp(helper->service, service) == 0;
 }
@@ -62,13 +62,13 @@ static struct helper *find_resolve(const struct helpers *helpers)
 	struct helper *helper;
 
 	DL_FOREACH2 (helpers->all, helper, next)
-		if (is_for(helper, RESOLVE))
+		if (is_helper_for_service(helper, RESOLVE))
 			return helper;
 	return NULL;
 }
 
 /* How many more jobs it may be given, of PLACES at most. */
-static uint32_t free_places(const struct helper *helper, uint32_t places)
+static uint32_t free_places_of_helper(const struct helper *helper, uint32_t places)
 {
 	if (places > helper->concurrency)
 		places = helper->concurrency;
@@ -85,7 +85,9 @@ struct helper *helpers_with_place(struct helpers *helpers, const char *service)
 	uint32_t most = 0;
 
 	DL_FOREACH2 (helpers->all, helper, next) {
-		uint32_t free_now = is_for(helper, service) ? free_places(helper, places) : 0;
+		uint32_t free_now = is_helper_for_service(helper, service)
+					    ? free_places_of_helper(helper, places)
+					    : 0;
 
 		if (free_now > most) {
 			most = free_now;
@@ -95,7 +97,7 @@ struct helper *helpers_with_place(struct helpers *helpers, const char *service)
 	return best;
 }
 
-static uint32_t new_tag(struct helpers *helpers)
+static uint32_t new_flight_tag(struct helpers *helpers)
 {
 	struct flight *taken;
 
@@ -113,7 +115,7 @@ void helper_start(struct helper *helper, void *job, struct buffer *body, struct 
 	struct helpers *helpers = helper->helpers;
 	struct flight *flight = memory_alloc_zero(1, sizeof *flight);
 
-	flight->tag = new_tag(helpers);
+	flight->tag = new_flight_tag(helpers);
 	flight->job = job;
 	flight->helper = helper;
 	HASH_ADD(hh, helpers->flights, tag, sizeof flight->tag, flight);
@@ -133,7 +135,7 @@ size_t helpers_in_flight(const struct helpers *helpers)
 }
 
 /* Its job, which the helper does not have any more. */
-static void *land(struct flight *flight)
+static void *land_flight(struct flight *flight)
 {
 	void *job = flight->job;
 
@@ -144,11 +146,11 @@ static void *land(struct flight *flight)
 	return job;
 }
 
-static void end(struct flight *flight)
+static void end_flight(struct flight *flight)
 {
 	struct helpers *helpers = flight->helper->helpers;
 
-	helpers->handler->ended(helpers->context, land(flight));
+	helpers->handler->ended(helpers->context, land_flight(flight));
 }
 
 static void end_silence(struct helper *helper)
@@ -163,7 +165,7 @@ static void end_silence(struct helper *helper)
 static void helper_close(struct helper *helper)
 {
 	struct helpers *helpers = helper->helpers;
-	bool was_resolve = is_for(helper, RESOLVE);
+	bool was_resolve = is_helper_for_service(helper, RESOLVE);
 
 	if (helper->service != NULL && !helpers->is_stopping)
 		log_event_rated(EVENT_HELPER_LOST, log_string(service, helper->service),
@@ -172,7 +174,7 @@ static void helper_close(struct helper *helper)
 	ipc_channel_close(helper->channel);
 	DL_DELETE2(helpers->all, helper, previous, next); /* it gets no more jobs */
 	while (helper->flights != NULL)
-		end(helper->flights);
+		end_flight(helper->flights);
 	free(helper->service);
 	free(helper);
 	if (was_resolve)
@@ -182,7 +184,7 @@ static void helper_close(struct helper *helper)
 
 /* --- messages from helpers --- */
 
-static bool on_hello(struct helper *helper, struct str body)
+static bool on_helper_hello(struct helper *helper, struct str body)
 {
 	struct helpers *helpers = helper->helpers;
 	struct ipc_job_hello hello;
@@ -195,7 +197,7 @@ static bool on_hello(struct helper *helper, struct str body)
 	memcpy(helper->service, hello.service.data, hello.service.length);
 	helper->service[hello.service.length] = '\0';
 	ipc_channel_set_peer(helper->channel, helper->service);
-	helper->concurrency = is_for(helper, RESOLVE) ? 0 : hello.concurrency;
+	helper->concurrency = is_helper_for_service(helper, RESOLVE) ? 0 : hello.concurrency;
 	helpers->handler->joined(helpers->context, str_from(helper->service));
 	return true;
 }
@@ -209,7 +211,7 @@ static struct flight *flight_of(const struct helper *helper, const struct ipc_me
 	return flight != NULL && flight->helper == helper ? flight : NULL;
 }
 
-static bool on_report(struct helper *helper, const struct ipc_message *message)
+static bool on_helper_report(struct helper *helper, const struct ipc_message *message)
 {
 	struct helpers *helpers = helper->helpers;
 	struct unpack body = {message->body, false};
@@ -225,7 +227,7 @@ static bool on_report(struct helper *helper, const struct ipc_message *message)
 			return false;
 	}
 	if (message->type == IPC_JOB_FINISH)
-		end(flight);
+		end_flight(flight);
 	return true;
 }
 
@@ -238,16 +240,16 @@ static bool on_busy(struct helper *helper, const struct ipc_message *message)
 	if (flight == NULL || !ipc_job_read_busy(message->body, &busy) ||
 	    !helpers->handler->may_be_busy(helpers->context, flight->job))
 		return false;
-	helpers->handler->busy(helpers->context, land(flight), &busy);
+	helpers->handler->busy(helpers->context, land_flight(flight), &busy);
 	return true;
 }
 
-static bool on_said(struct helper *helper, const struct ipc_message *message)
+static bool on_limit_from_helper(struct helper *helper, const struct ipc_message *message)
 {
 	struct helpers *helpers = helper->helpers;
 	struct ipc_job_said said;
 
-	if (!is_for(helper, "remote") || !ipc_job_read_said(message->body, &said))
+	if (!is_helper_for_service(helper, "remote") || !ipc_job_read_said(message->body, &said))
 		return false;
 	helpers->handler->said(helpers->context, &said);
 	return true;
@@ -257,7 +259,7 @@ static bool on_resolve(struct helper *helper, const struct ipc_message *message)
 {
 	struct helpers *helpers = helper->helpers;
 
-	if (!is_for(helper, RESOLVE))
+	if (!is_helper_for_service(helper, RESOLVE))
 		return false;
 	if (message->type == IPC_JOB_RESOLVED)
 		return helpers->handler->resolved(helpers->context, message->body);
@@ -265,7 +267,8 @@ static bool on_resolve(struct helper *helper, const struct ipc_message *message)
 	return true;
 }
 
-static void on_message(void *context, struct ipc_channel *channel, struct ipc_message *message)
+static void on_helper_message(void *context, struct ipc_channel *channel,
+			      struct ipc_message *message)
 {
 	struct helper *helper = context;
 	bool is_good = false;
@@ -273,17 +276,17 @@ static void on_message(void *context, struct ipc_channel *channel, struct ipc_me
 	(void)channel;
 	switch (message->type) {
 	case IPC_JOB_HELLO:
-		is_good = on_hello(helper, message->body);
+		is_good = on_helper_hello(helper, message->body);
 		break;
 	case IPC_JOB_REPORT:
 	case IPC_JOB_FINISH:
-		is_good = on_report(helper, message);
+		is_good = on_helper_report(helper, message);
 		break;
 	case IPC_JOB_BUSY:
 		is_good = on_busy(helper, message);
 		break;
 	case IPC_JOB_SAID:
-		is_good = on_said(helper, message);
+		is_good = on_limit_from_helper(helper, message);
 		break;
 	case IPC_JOB_RETIRE: /* it finishes the jobs it has */
 		is_good = helper->service != NULL;
@@ -302,13 +305,13 @@ static void on_message(void *context, struct ipc_channel *channel, struct ipc_me
 	}
 }
 
-static void on_lost(void *context, struct ipc_channel *channel)
+static void on_helper_lost(void *context, struct ipc_channel *channel)
 {
 	(void)channel;
 	helper_close(context);
 }
 
-static const struct ipc_channel_handler channel_handler = {on_message, on_lost};
+static const struct ipc_channel_handler channel_handler = {on_helper_message, on_helper_lost};
 
 static void on_silence(void *context)
 {
@@ -321,7 +324,7 @@ static void on_silence(void *context)
 
 /* A helper says HELLO in the turn in which it connects: the connection that has been silent
  * longest is not a helper. */
-static void make_room(struct helpers *helpers)
+static void make_room_for_helper(struct helpers *helpers)
 {
 	struct helper *helper;
 
@@ -333,7 +336,7 @@ static void make_room(struct helpers *helpers)
 	on_silence(helper);
 }
 
-static void on_connection(void *context, int socket)
+static void on_helper_connection(void *context, int socket)
 {
 	struct helpers *helpers = context;
 	uid_t user = os_socket_peer_user(socket);
@@ -344,7 +347,7 @@ static void on_connection(void *context, int socket)
 		os_socket_close(socket);
 		return;
 	}
-	make_room(helpers);
+	make_room_for_helper(helpers);
 	helper = memory_alloc_zero(1, sizeof *helper);
 	helper->helpers = helpers;
 	helper->user = user;
@@ -382,7 +385,7 @@ struct helpers *helpers_new(struct os_loop *loop, int listening,
 	helpers->loop = loop;
 	helpers->handler = handler;
 	helpers->context = context;
-	helpers->listener = ipc_listener_new(loop, listening, on_connection, helpers);
+	helpers->listener = ipc_listener_new(loop, listening, on_helper_connection, helpers);
 	return helpers;
 }
 
@@ -392,7 +395,7 @@ void helpers_drain(struct helpers *helpers)
 
 	helpers->is_stopping = true;
 	DL_FOREACH2 (helpers->all, helper, next)
-		if (helper->service != NULL && !is_for(helper, RESOLVE))
+		if (helper->service != NULL && !is_helper_for_service(helper, RESOLVE))
 			ipc_channel_send(helper->channel, IPC_JOB_DRAIN, 0, STR(""), NULL, 0);
 }
 

@@ -21,7 +21,7 @@ static struct queue_delivery *add_delivery(struct mapping *mapping)
 	return &mapping->deliveries[mapping->count++];
 }
 
-static enum queue_outcome outcome_of(struct str status)
+static enum queue_outcome outcome_of_status(struct str status)
 {
 	if (status.length == 0 || status.data[0] == '4')
 		return QUEUE_PENDING;
@@ -29,7 +29,7 @@ static enum queue_outcome outcome_of(struct str status)
 }
 
 /* A target that is already decided has no place; any other has one. */
-static bool is_acceptable(const struct mapping *mapping, const struct ipc_job_target *target)
+static bool is_acceptable_target(const struct mapping *mapping, const struct ipc_job_target *target)
 {
 	const struct queue_delivery delivery = {.number = target->recipient,
 						.recipient = target->recipient,
@@ -76,7 +76,7 @@ bool mapping_add(struct mapping *mapping, const struct ipc_job_target *target, b
 	struct arena *arena = mapping->envelope->arena;
 	struct queue_delivery *delivery;
 
-	if (!is_acceptable(mapping, target))
+	if (!is_acceptable_target(mapping, target))
 		return false;
 	if (mapping->is_overfull || mapping->count == MAPPING_DELIVERIES_MAX) {
 		refuse_recipient(mapping, target->recipient, now_us);
@@ -89,7 +89,7 @@ bool mapping_add(struct mapping *mapping, const struct ipc_job_target *target, b
 		.service = arena_copy_str(arena, target->service),
 		.server = arena_copy_str(arena, target->server),
 		.address = arena_copy_str(arena, target->address),
-		.outcome = outcome_of(target->status),
+		.outcome = outcome_of_status(target->status),
 		.status = arena_copy_str(arena, target->status),
 		.text = arena_copy_str(arena, target->text),
 	};

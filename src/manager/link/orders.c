@@ -26,7 +26,7 @@ static enum order_code on_datagram(struct orders *orders, struct str text, uid_t
 	return code != ORDER_OK ? code : orders->carry_out(orders->context, &order, told);
 }
 
-static void on_socket(void *context, unsigned events)
+static void on_order_socket(void *context, unsigned events)
 {
 	struct buffer told CLEANUP(buffer_clear) = {0};
 	struct buffer text CLEANUP(buffer_clear) = {0};
@@ -61,7 +61,7 @@ struct orders *orders_new(struct os_loop *loop, int socket, uid_t owner, order_c
 	orders->owner = owner;
 	orders->carry_out = carry_out;
 	orders->context = context;
-	orders->watch = os_watch_new(loop, socket, OS_WATCH_READ, on_socket, orders);
+	orders->watch = os_watch_new(loop, socket, OS_WATCH_READ, on_order_socket, orders);
 	return orders;
 }
 

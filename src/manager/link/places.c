@@ -5,23 +5,24 @@
 #include "queue/update.h"
 #include <stdio.h>
 
-static bool is_at(const struct queue_delivery *delivery, const struct queue_delivery *other)
+static bool is_at_place(const struct queue_delivery *delivery, const struct queue_delivery *other)
 {
 	return delivery->route == other->route && (delivery->route != QUEUE_ROUTE_LOCAL ||
 						   str_equal(delivery->service, other->service));
 }
 
-static bool is_open_at(const struct queue_control *control, const struct queue_delivery *place)
+static bool is_any_open_at_place(const struct queue_control *control,
+				 const struct queue_delivery *place)
 {
 	for (size_t i = 0; i < control->delivery_count; i++)
-		if (is_at(&control->deliveries[i], place) &&
+		if (is_at_place(&control->deliveries[i], place) &&
 		    outcome_is_open(&control->deliveries[i]))
 			return true;
 	return false;
 }
 
-static void leave(struct queue_store *store, const struct queue_control *control,
-		  const struct queue_delivery *delivery)
+static void leave_place(struct queue_store *store, const struct queue_control *control,
+			const struct queue_delivery *delivery)
 {
 	char service[QUEUE_SERVICE_MAX + 1];
 	int error;
@@ -38,7 +39,7 @@ static void leave(struct queue_store *store, const struct queue_control *control
 static bool has_left(const struct queue_control *control, const struct queue_delivery *delivery)
 {
 	return !outcome_is_open(delivery) && delivery->route != QUEUE_ROUTE_NONE &&
-	       !is_open_at(control, delivery);
+	       !is_any_open_at_place(control, delivery);
 }
 
 void places_leave_finished(struct queue_store *store, const struct queue_control *control,
@@ -50,10 +51,10 @@ void places_leave_finished(struct queue_store *store, const struct queue_control
 		bool is_first = news[i] != 0;
 
 		for (size_t j = 0; is_first && j < i; j++)
-			is_first = news[j] == 0 || !is_at(&deliveries[j], &deliveries[i]) ||
+			is_first = news[j] == 0 || !is_at_place(&deliveries[j], &deliveries[i]) ||
 				   outcome_is_open(&deliveries[j]);
 		if (is_first && has_left(control, &deliveries[i]))
-			leave(store, control, &deliveries[i]);
+			leave_place(store, control, &deliveries[i]);
 	}
 }
 
@@ -64,8 +65,8 @@ void places_leave_former(struct queue_store *store, const struct queue_control *
 		bool is_first = former[i].route != QUEUE_ROUTE_NONE;
 
 		for (size_t j = 0; is_first && j < i; j++)
-			is_first = !is_at(&former[j], &former[i]);
-		if (is_first && !is_open_at(control, &former[i]))
-			leave(store, control, &former[i]);
+			is_first = !is_at_place(&former[j], &former[i]);
+		if (is_first && !is_any_open_at_place(control, &former[i]))
+			leave_place(store, control, &former[i]);
 	}
 }

@@ -22,7 +22,7 @@ struct queue_link {
 };
 
 /* Without a connection nothing is lost: the next one begins with a scan. */
-static void send(struct queue_link *link, enum queue_protocol type, struct buffer *body)
+static void send_to_queue(struct queue_link *link, enum queue_protocol type, struct buffer *body)
 {
 	struct ipc_channel *channel = ipc_client_channel(link->client);
 
@@ -33,11 +33,11 @@ static void send(struct queue_link *link, enum queue_protocol type, struct buffe
 
 void queue_link_flush(struct queue_link *link)
 {
-	send(link, QUEUE_PROTOCOL_REMOVE, &link->removals);
-	send(link, QUEUE_PROTOCOL_FOUND, &link->found);
+	send_to_queue(link, QUEUE_PROTOCOL_REMOVE, &link->removals);
+	send_to_queue(link, QUEUE_PROTOCOL_FOUND, &link->found);
 }
 
-static void flush(void *context)
+static void flush_queue_link(void *context)
 {
 	queue_link_flush(context);
 }
@@ -93,7 +93,7 @@ unsigned queue_link_disk_load(struct queue_link *link)
 
 /* --- messages from "queue" --- */
 
-static void on_connected(void *context)
+static void on_queue_connected(void *context)
 {
 	struct queue_link *link = context;
 	struct buffer body CLEANUP(buffer_clear) = {0};
@@ -103,7 +103,7 @@ static void on_connected(void *context)
 			 buffer_view(&body), NULL, 0);
 }
 
-static void on_lost(void *context)
+static void on_queue_lost(void *context)
 {
 	struct queue_link *link = context;
 
@@ -113,7 +113,7 @@ static void on_lost(void *context)
 	link->handler->lost(link->context);
 }
 
-static void on_managed(struct queue_link *link)
+static void on_managed_notice(struct queue_link *link)
 {
 	link->is_up = true;
 	link->committing_us = 0;
@@ -121,7 +121,7 @@ static void on_managed(struct queue_link *link)
 	link->handler->managed(link->context);
 }
 
-static bool on_queued(struct queue_link *link, struct unpack *body)
+static bool on_queued_notices(struct queue_link *link, struct unpack *body)
 {
 	while (body->rest.length > 0) {
 		uint32_t stage = unpack_u32(body);
@@ -137,7 +137,7 @@ static bool on_queued(struct queue_link *link, struct unpack *body)
 	return true;
 }
 
-static bool on_stands(struct queue_link *link, struct unpack *body)
+static bool on_stands_notices(struct queue_link *link, struct unpack *body)
 {
 	while (body->rest.length > 0) {
 		uint32_t stage = unpack_u32(body);
@@ -150,7 +150,7 @@ static bool on_stands(struct queue_link *link, struct unpack *body)
 	return true;
 }
 
-static bool on_removed(struct queue_link *link, struct unpack *body)
+static bool on_removed_notices(struct queue_link *link, struct unpack *body)
 {
 	while (body->rest.length > 0) {
 		uint64_t number = unpack_u64(body);
@@ -162,7 +162,7 @@ static bool on_removed(struct queue_link *link, struct unpack *body)
 	return true;
 }
 
-static bool on_release(struct queue_link *link, struct unpack *body)
+static bool on_release_notice(struct queue_link *link, struct unpack *body)
 {
 	struct str domain = unpack_str(body);
 
@@ -172,7 +172,7 @@ static bool on_release(struct queue_link *link, struct unpack *body)
 	return true;
 }
 
-static bool on_load(struct queue_link *link, struct unpack *body)
+static bool on_load_notice(struct queue_link *link, struct unpack *body)
 {
 	uint64_t committing_us = unpack_u64(body);
 
@@ -182,7 +182,7 @@ static bool on_load(struct queue_link *link, struct unpack *body)
 	return true;
 }
 
-static void on_message(void *context, struct ipc_message *message)
+static void on_queue_message(void *context, struct ipc_message *message)
 {
 	struct queue_link *link = context;
 	struct unpack body = {message->body, false};
@@ -190,28 +190,28 @@ static void on_message(void *context, struct ipc_message *message)
 
 	switch (message->type) {
 	case QUEUE_PROTOCOL_MANAGED:
-		on_managed(link);
+		on_managed_notice(link);
 		break;
 	case QUEUE_PROTOCOL_QUEUED:
-		is_good = on_queued(link, &body);
+		is_good = on_queued_notices(link, &body);
 		break;
 	case QUEUE_PROTOCOL_STANDS:
-		is_good = on_stands(link, &body);
+		is_good = on_stands_notices(link, &body);
 		break;
 	case QUEUE_PROTOCOL_UNKNOWN:
 		link->handler->unknown(link->context);
 		break;
 	case QUEUE_PROTOCOL_LOAD:
-		is_good = on_load(link, &body);
+		is_good = on_load_notice(link, &body);
 		break;
 	case QUEUE_PROTOCOL_RELEASE:
-		is_good = on_release(link, &body);
+		is_good = on_release_notice(link, &body);
 		break;
 	case QUEUE_PROTOCOL_MISSED:
 		link->handler->missed(link->context);
 		break;
 	case QUEUE_PROTOCOL_REMOVED:
-		is_good = on_removed(link, &body);
+		is_good = on_removed_notices(link, &body);
 		break;
 	default:
 		is_good = false;
@@ -220,7 +220,8 @@ static void on_message(void *context, struct ipc_message *message)
 		ipc_channel_refuse(ipc_client_channel(link->client), message->type);
 }
 
-static const struct ipc_client_handler client_handler = {on_connected, on_message, on_lost};
+static const struct ipc_client_handler client_handler = {on_queue_connected, on_queue_message,
+							 on_queue_lost};
 
 struct queue_link *queue_link_new(struct os_loop *loop, const char *path, struct str token,
 				  const struct queue_link_handler *handler, void *context)
@@ -231,7 +232,7 @@ struct queue_link *queue_link_new(struct os_loop *loop, const char *path, struct
 	link->token = token;
 	link->handler = handler;
 	link->context = context;
-	link->task = (struct os_task){.call = flush, .context = link};
+	link->task = (struct os_task){.call = flush_queue_link, .context = link};
 	link->client = ipc_client_new(loop, path, &client_handler, link);
 	return link;
 }

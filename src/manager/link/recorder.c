@@ -169,7 +169,8 @@ bool recorder_only_waits(const struct recorder_work *work)
 	return true;
 }
 
-static int fill(struct recorder *recorder, struct record *record, const struct recorder_work *work)
+static int fill_record(struct recorder *recorder, struct record *record,
+		       const struct recorder_work *work)
 {
 	bool is_s4 = message_facts_are_s4(work->facts);
 	int error = 0;
@@ -206,7 +207,7 @@ int recorder_write(struct recorder *recorder, struct message *message,
 	record->subject = work->control;
 	record->former = work->former;
 	record->former_count = work->former_count;
-	error = fill(recorder, record, work);
+	error = fill_record(recorder, record, work);
 	if (error < 0) {
 		record_free(record);
 		return error;
@@ -224,7 +225,7 @@ int64_t recorder_delay_us(void)
 	return DELAY_US;
 }
 
-static void schedule(struct recorder *recorder)
+static void schedule_recordings(struct recorder *recorder)
 {
 	const struct heap_node *first = heap_first(&recorder->due);
 
@@ -242,7 +243,7 @@ void recorder_soon(struct recorder *recorder, struct recording *recording, int64
 		return;
 	heap_put(&recorder->due, &recording->due, at_us);
 	if (heap_first(&recorder->due) == &recording->due)
-		schedule(recorder);
+		schedule_recordings(recorder);
 }
 
 void recorder_cancel(struct recorder *recorder, struct recording *recording)
@@ -250,7 +251,7 @@ void recorder_cancel(struct recorder *recorder, struct recording *recording)
 	heap_remove(&recorder->due, &recording->due);
 }
 
-static void on_timer(void *context)
+static void on_recording_due(void *context)
 {
 	struct recorder *recorder = context;
 	int64_t now_us = os_clock_monotonic_us();
@@ -261,7 +262,7 @@ static void on_timer(void *context)
 		recorder->handler->due(recorder->context,
 				       CONTAINER_OF(first, struct recording, due)->message);
 	}
-	schedule(recorder);
+	schedule_recordings(recorder);
 }
 
 void recorder_flush(struct recorder *recorder)
@@ -280,7 +281,7 @@ void recorder_flush(struct recorder *recorder)
 
 /* --- the thread, and what follows --- */
 
-static void group_work(void *context, void **items, size_t count)
+static void write_records_of_group(void *context, void **items, size_t count)
 {
 	struct recorder *recorder = context;
 	struct queue_update **updates = memory_alloc(count * sizeof *updates);
@@ -292,7 +293,7 @@ static void group_work(void *context, void **items, size_t count)
 }
 
 /* What has failed is written again; but what is in bounce/ by now would be there twice. */
-static void note_bounces(const struct record *record)
+static void note_bounced_deliveries(const struct record *record)
 {
 	for (size_t i = 0; i < record->subject->delivery_count; i++) {
 		if (record->news[i] & BOUNCING && record->update.is_bounced)
@@ -310,7 +311,7 @@ static void leave_places(struct recorder *recorder, const struct record *record)
 		places_leave_finished(recorder->store, record->subject, record->news);
 }
 
-static void group_done(void *context, void **items, size_t count)
+static void report_records_of_group(void *context, void **items, size_t count)
 {
 	struct recorder *recorder = context;
 
@@ -321,7 +322,7 @@ static void group_done(void *context, void **items, size_t count)
 		queue_update_account(record->subject, &record->update);
 		if (record->update.result == 0)
 			leave_places(recorder, record);
-		note_bounces(record);
+		note_bounced_deliveries(record);
 		recorder->handler->recorded(recorder->context, record->message,
 					    record->update.result, record->news);
 		record_free(record);
@@ -329,7 +330,8 @@ static void group_done(void *context, void **items, size_t count)
 	recorder->handler->idle(recorder->context);
 }
 
-static const struct queue_group_handler group_handler = {group_work, group_done};
+static const struct queue_group_handler group_handler = {write_records_of_group,
+							 report_records_of_group};
 
 struct recorder *recorder_new(struct os_loop *loop, struct queue_store *store,
 			      const struct recorder_handler *handler, void *context)
@@ -340,7 +342,7 @@ struct recorder *recorder_new(struct os_loop *loop, struct queue_store *store,
 	recorder->handler = handler;
 	recorder->context = context;
 	recorder->group = queue_group_new(loop, &group_handler, recorder);
-	recorder->timer = os_timer_new(loop, on_timer, recorder);
+	recorder->timer = os_timer_new(loop, on_recording_due, recorder);
 	return recorder;
 }
 

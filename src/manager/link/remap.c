@@ -86,8 +86,8 @@ struct share_of {
 	size_t count;
 };
 
-static struct share_of take_recipient(const struct queue_delivery *deliveries, size_t count,
-				      uint32_t recipient)
+static struct share_of take_deliveries_of_recipient(const struct queue_delivery *deliveries,
+						    size_t count, uint32_t recipient)
 {
 	struct share_of share = {deliveries, 0};
 
@@ -96,7 +96,7 @@ static struct share_of take_recipient(const struct queue_delivery *deliveries, s
 	return share;
 }
 
-static void keep(struct merge *merge, const struct queue_delivery *delivery)
+static void keep_old_delivery(struct merge *merge, const struct queue_delivery *delivery)
 {
 	merge->result.is_new[merge->result.count] = false;
 	merge->result.deliveries[merge->result.count++] = *delivery;
@@ -134,7 +134,7 @@ static void keep_open(struct merge *merge, const struct queue_delivery *old)
 {
 	struct queue_delivery *delivery = &merge->result.deliveries[merge->result.count];
 
-	keep(merge, old);
+	keep_old_delivery(merge, old);
 	delivery->is_requeued = false;
 	delivery->trigger = STR("");
 	if (delivery->outcome == QUEUE_WAIT &&
@@ -151,7 +151,8 @@ static bool has_number(const struct merge *merge, size_t first, uint32_t number)
 	return false;
 }
 
-static void add_new(struct merge *merge, struct share_of old, const struct queue_delivery *target)
+static void add_new_delivery(struct merge *merge, struct share_of old,
+			     const struct queue_delivery *target)
 {
 	struct queue_delivery *delivery = &merge->result.deliveries[merge->result.count];
 
@@ -177,7 +178,7 @@ static void keep_all(struct merge *merge, struct share_of old)
 	for (size_t i = 0; i < old.count; i++) {
 		struct queue_delivery *delivery = &merge->result.deliveries[merge->result.count];
 
-		keep(merge, &old.items[i]);
+		keep_old_delivery(merge, &old.items[i]);
 		delivery->is_requeued = false;
 	}
 }
@@ -201,7 +202,7 @@ static void keep_others(struct merge *merge, struct share_of old, bool has_faile
 
 		if (is_redirected && !has_failed)
 			continue;
-		keep(merge, &old.items[i]);
+		keep_old_delivery(merge, &old.items[i]);
 		delivery->is_requeued = false;
 		if (!is_redirected)
 			continue;
@@ -231,7 +232,7 @@ static void merge_redirected(struct merge *merge, struct share_of old, struct sh
 	for (size_t i = 0; i < fresh.count && may_add; i++)
 		if (fresh.items[i].outcome == QUEUE_PENDING &&
 		    find_same(old, &fresh.items[i]) == NULL)
-			add_new(merge, old, &fresh.items[i]);
+			add_new_delivery(merge, old, &fresh.items[i]);
 	number_new(merge, first);
 }
 
@@ -252,12 +253,12 @@ static void merge_recipient(struct merge *merge, struct share_of old, size_t lef
 	}
 	for (size_t i = 0; i < old.count; i++)
 		if (!outcome_is_open(&old.items[i]))
-			keep(merge, &old.items[i]);
+			keep_old_delivery(merge, &old.items[i]);
 	for (size_t i = 0; i < fresh.count; i++) {
 		const struct queue_delivery *same = find_same(old, &fresh.items[i]);
 
 		if (same == NULL)
-			add_new(merge, old, &fresh.items[i]);
+			add_new_delivery(merge, old, &fresh.items[i]);
 		else if (outcome_is_open(same) && !has_number(merge, first, same->number))
 			keep_open(merge, same);
 	}
@@ -292,8 +293,9 @@ struct remap remap_merge(const struct queue_control *control, const struct queue
 		uint32_t recipient = control->deliveries[i].recipient;
 		size_t left = control->delivery_count - i;
 		const struct share_of old =
-			take_recipient(&control->deliveries[i], left, recipient);
-		const struct share_of new = take_recipient(&fresh[k], count - k, recipient);
+			take_deliveries_of_recipient(&control->deliveries[i], left, recipient);
+		const struct share_of new =
+			take_deliveries_of_recipient(&fresh[k], count - k, recipient);
 
 		merge_recipient(&merge, old, left, new);
 		i += old.count;

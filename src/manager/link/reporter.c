@@ -63,8 +63,8 @@ static int check_original(const struct reporter *reporter, const struct report_s
 	return error == 0 && !queue_control_has_data(subject->control, checksum) ? -EBADMSG : error;
 }
 
-static int read_original(const struct reporter *reporter, const struct report_subject *subject,
-			 struct buffer *out)
+static int read_original_for_report(const struct reporter *reporter,
+				    const struct report_subject *subject, struct buffer *out)
 {
 	enum mail_stage stage = (enum mail_stage)subject->facts.stage;
 	const enum mail_stage *place = message_facts_are_s4(subject->facts) ? &stage : NULL;
@@ -85,11 +85,11 @@ static int read_original(const struct reporter *reporter, const struct report_su
 	return error;
 }
 
-static int write_text(const struct reporter *reporter, const struct report_subject *subject,
-		      struct notice notice, struct report *report)
+static int write_report_text(const struct reporter *reporter, const struct report_subject *subject,
+			     struct notice notice, struct report *report)
 {
 	struct buffer original CLEANUP(buffer_clear) = {0};
-	int error = read_original(reporter, subject, &original);
+	int error = read_original_for_report(reporter, subject, &original);
 
 	/* if the data of a message are lost, or are not those that its sender knows, the report is
 	 * all that is left to send */
@@ -104,7 +104,7 @@ static int write_text(const struct reporter *reporter, const struct report_subje
 
 /* --- queueing it --- */
 
-static void commit(struct report *report)
+static void commit_report(struct report *report)
 {
 	struct mail_envelope *envelope = report->envelope;
 
@@ -113,7 +113,7 @@ static void commit(struct report *report)
 	queue_client_commit(&report->queue, envelope, buffer_view(&report->content));
 }
 
-static void log_queued(const struct report *report)
+static void log_queued_report(const struct report *report)
 {
 	char id[MAIL_ID_SIZE];
 
@@ -123,7 +123,7 @@ static void log_queued(const struct report *report)
 		       log_str(to, report->envelope->recipients[0].address));
 }
 
-static void on_queue_done(void *context, int result)
+static void on_report_queue_done(void *context, int result)
 {
 	struct report *report = context;
 	struct reporter *reporter = report->reporter;
@@ -131,11 +131,11 @@ static void on_queue_done(void *context, int result)
 	enum report_kind kind = report->kind;
 
 	if (result == 0 && report->queue.state == QUEUE_CLIENT_OPEN) {
-		commit(report);
+		commit_report(report);
 		return;
 	}
 	if (result == 0)
-		log_queued(report);
+		log_queued_report(report);
 	report_abandon(report);
 	reporter->reported(reporter->context, message, kind, result);
 }
@@ -190,7 +190,7 @@ int reporter_start(struct reporter *reporter, struct message *message,
 		panic("a report on a message that nobody is told of");
 	report = memory_alloc_zero(1, sizeof *report);
 	report->reporter = reporter;
-	error = write_text(reporter, subject, notice, report);
+	error = write_report_text(reporter, subject, notice, report);
 	if (error < 0) {
 		report_abandon(report);
 		return error;
@@ -203,7 +203,7 @@ int reporter_start(struct reporter *reporter, struct message *message,
 	report->envelope = notice_envelope(&notice, report->is_utf8);
 	report->envelope->require_tls = subject->control->envelope->require_tls;
 	report->envelope->priority = subject->control->envelope->priority;
-	report->queue.done = on_queue_done;
+	report->queue.done = on_report_queue_done;
 	report->queue.context = report;
 	report->open_task = (struct os_task){.call = open_soon, .context = report};
 	*report_out = report;

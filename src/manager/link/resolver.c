@@ -39,7 +39,7 @@ struct resolver {
 };
 
 /* Without resolve nothing is lost: it is asked again when it is back. */
-static void flush(void *context)
+static void flush_resolver(void *context)
 {
 	struct resolver *resolver = context;
 
@@ -60,7 +60,7 @@ static void ask_part(struct resolver *resolver, const struct question *question,
 	for (size_t i = first; i < first + count; i++)
 		size += IPC_JOB_RECIPIENT_OVERHEAD + envelope->recipients[i].address.length;
 	if (body->length + size > IPC_BODY_MAX)
-		flush(resolver);
+		flush_resolver(resolver);
 	pack_u64(body, question->number);
 	pack_u32(body, resolver->next_part++);
 	pack_str(body, envelope->sender);
@@ -72,14 +72,14 @@ static void ask_part(struct resolver *resolver, const struct question *question,
 	os_loop_defer(resolver->loop, &resolver->task);
 }
 
-static bool may_ask(const struct resolver *resolver, const struct question *question)
+static bool may_ask_resolver(const struct resolver *resolver, const struct question *question)
 {
 	return helpers_can_resolve(resolver->helpers) &&
 	       (resolver->asked == 0 ||
 		resolver->asked + question->mapping.envelope->recipient_count <= ASKED_MAX);
 }
 
-static void ask(struct resolver *resolver, struct question *question)
+static void ask_resolver(struct resolver *resolver, struct question *question)
 {
 	struct mail_envelope *envelope = question->mapping.envelope;
 	size_t total = envelope->recipient_count;
@@ -103,15 +103,15 @@ static void ask_kept(void *context)
 {
 	struct resolver *resolver = context;
 
-	while (resolver->kept != NULL && may_ask(resolver, resolver->kept)) {
+	while (resolver->kept != NULL && may_ask_resolver(resolver, resolver->kept)) {
 		struct question *question = resolver->kept;
 
 		DL_DELETE2(resolver->kept, question, previous, next);
-		ask(resolver, question);
+		ask_resolver(resolver, question);
 	}
 }
 
-static void question_free(struct resolver *resolver, struct question *question)
+static void free_mapping_question(struct resolver *resolver, struct question *question)
 {
 	if (question->open > 0)
 		resolver->asked -= question->mapping.envelope->recipient_count;
@@ -121,7 +121,7 @@ static void question_free(struct resolver *resolver, struct question *question)
 	free(question);
 }
 
-static struct question *find(struct resolver *resolver, uint64_t number)
+static struct question *find_mapping_question(struct resolver *resolver, uint64_t number)
 {
 	struct question *question;
 
@@ -138,19 +138,19 @@ void resolver_ask(struct resolver *resolver, struct message *message, uint64_t n
 	question->message = message;
 	question->mapping.envelope = envelope;
 	HASH_ADD(hh, resolver->questions, number, sizeof question->number, question);
-	if (resolver->kept == NULL && may_ask(resolver, question))
-		ask(resolver, question);
+	if (resolver->kept == NULL && may_ask_resolver(resolver, question))
+		ask_resolver(resolver, question);
 	else
 		DL_APPEND2(resolver->kept, question, previous, next);
 }
 
 void resolver_forget(struct resolver *resolver, uint64_t number)
 {
-	struct question *question = find(resolver, number);
+	struct question *question = find_mapping_question(resolver, number);
 
 	if (question == NULL)
 		return;
-	question_free(resolver, question);
+	free_mapping_question(resolver, question);
 	/* later: when the manager ends there are no helpers to ask any more */
 	os_loop_defer(resolver->loop, &resolver->ask_task);
 }
@@ -194,12 +194,13 @@ void resolver_back(struct resolver *resolver)
 /* --- answers --- */
 
 /* All parts of QUESTION are answered, or some recipient cannot be resolved now. */
-static void finish(struct resolver *resolver, struct question *question, bool is_away)
+static void finish_mapping_question(struct resolver *resolver, struct question *question,
+				    bool is_away)
 {
 	struct mapping mapping = question->mapping;
 	struct message *message = question->message;
 
-	question_free(resolver, question);
+	free_mapping_question(resolver, question);
 	if (mapping.is_unresolved) {
 		resolver->handler->unmapped(resolver->context, message, is_away, mapping.text);
 	} else {
@@ -223,7 +224,7 @@ static bool finish_part(struct resolver *resolver, struct question *question,
 	if (question->open == 1 && !mapping->is_unresolved && !mapping_is_whole(mapping))
 		return false;
 	if (question->open == 1 || mapping->is_unresolved)
-		finish(resolver, question, answer->flags & IPC_JOB_RESOLVED_AWAY);
+		finish_mapping_question(resolver, question, answer->flags & IPC_JOB_RESOLVED_AWAY);
 	else
 		question->open--;
 	return true;
@@ -232,7 +233,7 @@ static bool finish_part(struct resolver *resolver, struct question *question,
 /* Answers that are no longer needed are skipped. */
 static struct question *find_asked(struct resolver *resolver, const struct ipc_job_resolved *answer)
 {
-	struct question *question = find(resolver, answer->number);
+	struct question *question = find_mapping_question(resolver, answer->number);
 
 	if (question == NULL || question->open == 0 ||
 	    answer->question - question->first >= question->parts)
@@ -240,8 +241,8 @@ static struct question *find_asked(struct resolver *resolver, const struct ipc_j
 	return question;
 }
 
-static bool take_target(struct resolver *resolver, struct question *question,
-			const struct ipc_job_target *target)
+static bool take_target_of_recipient(struct resolver *resolver, struct question *question,
+				     const struct ipc_job_target *target)
 {
 	bool is_too_old = resolver->handler->is_too_old(resolver->context, question->message);
 
@@ -249,7 +250,7 @@ static bool take_target(struct resolver *resolver, struct question *question,
 }
 
 /* False when it is malformed. */
-static bool read_answer(struct resolver *resolver, struct unpack *body)
+static bool read_resolver_answer(struct resolver *resolver, struct unpack *body)
 {
 	struct ipc_job_resolved answer;
 	struct question *question;
@@ -261,7 +262,7 @@ static bool read_answer(struct resolver *resolver, struct unpack *body)
 		struct ipc_job_target target;
 
 		if (!ipc_job_take_target(body, &target) ||
-		    (question != NULL && !take_target(resolver, question, &target)))
+		    (question != NULL && !take_target_of_recipient(resolver, question, &target)))
 			return false;
 	}
 	if (question == NULL)
@@ -276,7 +277,7 @@ bool resolver_answered(struct resolver *resolver, struct str text)
 	bool is_good = true;
 
 	while (is_good && body.rest.length > 0)
-		is_good = read_answer(resolver, &body);
+		is_good = read_resolver_answer(resolver, &body);
 	return is_good;
 }
 
@@ -291,7 +292,7 @@ struct resolver *resolver_new(struct os_loop *loop, struct helpers *helpers,
 	resolver->helpers = helpers;
 	resolver->handler = handler;
 	resolver->context = context;
-	resolver->task = (struct os_task){.call = flush, .context = resolver};
+	resolver->task = (struct os_task){.call = flush_resolver, .context = resolver};
 	resolver->ask_task = (struct os_task){.call = ask_kept, .context = resolver};
 	return resolver;
 }
@@ -299,7 +300,7 @@ struct resolver *resolver_new(struct os_loop *loop, struct helpers *helpers,
 void resolver_free(struct resolver *resolver)
 {
 	while (resolver->questions != NULL)
-		question_free(resolver, resolver->questions);
+		free_mapping_question(resolver, resolver->questions);
 	os_task_cancel(resolver->loop, &resolver->task);
 	os_task_cancel(resolver->loop, &resolver->ask_task);
 	buffer_clear(&resolver->body);

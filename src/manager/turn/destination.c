@@ -41,7 +41,7 @@ struct destination *destination_get(struct transport *transport, struct str name
 	return destination;
 }
 
-static uint32_t allowed(const struct destination *destination)
+static uint32_t jobs_allowed_to_destination(const struct destination *destination)
 {
 	const struct transport *transport = destination->transport;
 
@@ -87,8 +87,9 @@ void destination_update(struct destination *destination)
 		       destination->obstacle == NULL && !heap_has(&destination->pause);
 
 	set_idle(destination, false);
-	set_ready(destination, destination->waiting > 0 && !heap_has(&destination->pause) &&
-				       destination->in_flight < allowed(destination));
+	set_ready(destination,
+		  destination->waiting > 0 && !heap_has(&destination->pause) &&
+			  destination->in_flight < jobs_allowed_to_destination(destination));
 	set_idle(destination, is_idle);
 }
 

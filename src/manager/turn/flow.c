@@ -67,7 +67,7 @@ void flow_stop_starving(struct flow *flow)
 	flow->is_starved = false;
 }
 
-static void starve(struct flow *flow)
+static void starve_flow(struct flow *flow)
 {
 	struct transport *transport = flow->destination->transport;
 
@@ -82,7 +82,7 @@ void flow_park(struct flow *flow)
 	if (flow->expected > 0)
 		flow->expected--;
 	if (flow->waiting == 0)
-		starve(flow);
+		starve_flow(flow);
 }
 
 /* Not one by one: half of what it may hold must be free. */
@@ -150,7 +150,7 @@ void job_add_delivery(struct job *job, const struct transport_delivery *delivery
 }
 
 /* FLOW gets one more job, whose units are counted already. */
-static void enter(struct flow *flow, struct job *job, bool is_first)
+static void enter_flow(struct flow *flow, struct job *job, bool is_first)
 {
 	struct destination *destination = flow->destination;
 
@@ -175,7 +175,7 @@ void flow_return_job(struct flow *flow, struct job *job, bool is_first)
 	struct destination *destination = flow->destination;
 
 	add_units(flow, job_units(job));
-	enter(flow, job, is_first);
+	enter_flow(flow, job, is_first);
 	if (is_first || is_retries(flow))
 		return;
 	DL_DELETE2(destination->turn[flow_urgency(flow)], flow, previous, next);
@@ -196,7 +196,7 @@ struct job *flow_add_job(struct flow *flow, const struct transport_delivery *del
 	job_add_delivery(job, delivery);
 	if (flow->expected > 0)
 		flow->expected--;
-	enter(flow, job, false);
+	enter_flow(flow, job, false);
 	return job;
 }
 
@@ -215,7 +215,7 @@ void flow_remove_job(struct flow *flow, struct job *job)
 	job->flow = NULL;
 	flow_wake_parked(flow);
 	if (flow->waiting == 0 && flow->parked.count > 0)
-		starve(flow);
+		starve_flow(flow);
 }
 
 void job_free(struct job *job)

@@ -24,7 +24,7 @@ static int64_t in_order(struct transport *transport, int64_t until_us)
 	return until_us;
 }
 
-static void keep_reason(struct destination *destination, struct str reason)
+static void keep_pause_reason(struct destination *destination, struct str reason)
 {
 	free(destination->pause_reason);
 	destination->pause_reason = memory_alloc(reason.length + 1);
@@ -41,12 +41,12 @@ void destination_pause(struct destination *destination, int64_t now_us, int64_t 
 	    (destination_is_paused(destination) && destination->pause.key <= until_us))
 		return;
 	heap_put(&transport->pauses, &destination->pause, in_order(transport, until_us));
-	keep_reason(destination, reason);
+	keep_pause_reason(destination, reason);
 	destination->is_paused_long = until_us - now_us >= LONG_US;
 	destination_update(destination);
 }
 
-static void resume(struct destination *destination)
+static void resume_destination(struct destination *destination)
 {
 	heap_remove(&destination->transport->pauses, &destination->pause);
 	destination->is_paused_long = false;
@@ -59,7 +59,7 @@ static void resume(struct destination *destination)
 void destination_end_pause_for_place(struct destination *destination)
 {
 	if (destination_is_paused(destination) && destination->is_for_place)
-		resume(destination);
+		resume_destination(destination);
 }
 
 void transport_end_pauses(struct transport *transport, int64_t now_us)
@@ -67,7 +67,7 @@ void transport_end_pauses(struct transport *transport, int64_t now_us)
 	struct heap_node *first;
 
 	while ((first = heap_first(&transport->pauses)) != NULL && first->key <= now_us)
-		resume(CONTAINER_OF(first, struct destination, pause));
+		resume_destination(CONTAINER_OF(first, struct destination, pause));
 }
 
 static struct transport_pause pause_of(const struct destination *destination, int64_t now_us)

@@ -39,7 +39,7 @@ bool job_waits(const struct job *job)
 
 /* --- waiting --- */
 
-static uint32_t key_of(const struct transport_delivery *delivery)
+static uint32_t key_of_flow(const struct transport_delivery *delivery)
 {
 	return delivery->is_retry ? (uint32_t)FLOW_RETRIES
 				  : flow_key(delivery->sender, delivery->urgency);
@@ -49,7 +49,7 @@ int transport_add(struct transport *transport, const struct transport_delivery *
 		  struct job **job_out, struct waiters **waiters_out)
 {
 	struct destination *destination = destination_get(transport, delivery->destination);
-	struct flow *flow = destination_flow(destination, key_of(delivery));
+	struct flow *flow = destination_flow(destination, key_of_flow(delivery));
 	struct job *job = flow_find_job(flow, delivery);
 	bool is_new = job == NULL;
 
@@ -128,7 +128,7 @@ static bool may_start(const struct transport *transport, enum speed speed)
 }
 
 /* The speed whose destinations are next; SPEEDS: none. */
-static enum speed choose(const struct transport *transport)
+static enum speed choose_speed(const struct transport *transport)
 {
 	static const enum speed turns[] = {SPEED_FAST, SPEED_NEW, SPEED_FAST, SPEED_SLOW};
 	enum speed first = turns[transport->turns % COUNT_OF(turns)];
@@ -159,12 +159,12 @@ bool transport_is_ready(struct transport *transport, int64_t now_us)
 	notice_slow(transport, now_us);
 	transport_end_pauses(transport, now_us);
 	return !transport->is_paused && transport->in_flight < transport->concurrency &&
-	       choose(transport) != SPEEDS;
+	       choose_speed(transport) != SPEEDS;
 }
 
 struct job *transport_start(struct transport *transport, int64_t now_us)
 {
-	enum speed speed = choose(transport);
+	enum speed speed = choose_speed(transport);
 	struct destination *destination = transport->ready[speed];
 	struct job *job = destination_next_job(destination);
 	struct flow *flow = job->flow;

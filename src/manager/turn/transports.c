@@ -18,7 +18,7 @@ struct transports *transports_new(const struct share *share,
 	return transports;
 }
 
-static struct transport *find_any(const struct transports *transports, struct str name)
+static struct transport *find_any_transport(const struct transports *transports, struct str name)
 {
 	for (struct transport *t = transports->first; t != NULL; t = t->next)
 		if (str_equal(name, str_from(t->name)))
@@ -28,7 +28,7 @@ static struct transport *find_any(const struct transports *transports, struct st
 
 struct transport *transports_find(struct transports *transports, struct str name)
 {
-	struct transport *transport = find_any(transports, name);
+	struct transport *transport = find_any_transport(transports, name);
 
 	return transport != NULL && !transport->is_retired ? transport : NULL;
 }
@@ -39,7 +39,7 @@ struct transport *transports_next(const struct transports *transports,
 	return transport == NULL ? transports->first : transport->next;
 }
 
-static struct transport *add(struct transports *transports, const char *name)
+static struct transport *add_transport(struct transports *transports, const char *name)
 {
 	struct transport *transport = memory_alloc_zero(1, sizeof *transport);
 
@@ -52,7 +52,7 @@ static struct transport *add(struct transports *transports, const char *name)
 	return transport;
 }
 
-static void configure(struct transport *transport, const struct config_transport *config)
+static void configure_transport(struct transport *transport, const struct config_transport *config)
 {
 	bool is_resumed = transport->is_paused && !config->paused;
 	struct destination *destination;
@@ -75,11 +75,12 @@ void transports_configure(struct transports *transports, const struct config *co
 		t->is_retired = true;
 	for (size_t i = 0; i < config->transport_count; i++) {
 		const struct config_transport *configured = &config->transports[i];
-		struct transport *transport = find_any(transports, str_from(configured->name));
+		struct transport *transport =
+			find_any_transport(transports, str_from(configured->name));
 
 		if (transport == NULL)
-			transport = add(transports, configured->name);
-		configure(transport, configured);
+			transport = add_transport(transports, configured->name);
+		configure_transport(transport, configured);
 	}
 }
 
@@ -163,7 +164,7 @@ void transports_sweep(struct transports *transports)
 
 /* --- invariants --- */
 
-static bool is_forgotten(const struct flow *flow)
+static bool is_forgotten_flow(const struct flow *flow)
 {
 	return flow->waiting == 0 && flow->parked.count > 0 &&
 	       (!flow->is_starved || flow->destination->is_idle);
@@ -173,12 +174,12 @@ static const char *check_destination(const struct destination *destination, size
 {
 	size_t in_flows = destination->retries.waiting;
 	size_t units = destination->retries.units;
-	bool has_forgotten = is_forgotten(&destination->retries);
+	bool has_forgotten = is_forgotten_flow(&destination->retries);
 
 	for (const struct flow *flow = destination->flows; flow != NULL; flow = flow->hh.next) {
 		in_flows += flow->waiting;
 		units += flow->units;
-		has_forgotten |= is_forgotten(flow);
+		has_forgotten |= is_forgotten_flow(flow);
 	}
 	*waiting += in_flows;
 	if (has_forgotten)

@@ -6,7 +6,7 @@
 /* Sleepers are referred to by 32-bit indexes, half as long as pointers; 0 is none. */
 enum { CHUNK = 2048, TABLE_MIN = 1024 };
 
-static struct sleeper *at(const struct sleepers *sleepers, uint32_t index)
+static struct sleeper *sleeper_at(const struct sleepers *sleepers, uint32_t index)
 {
 	return &sleepers->chunks[index / CHUNK][index % CHUNK];
 }
@@ -17,21 +17,21 @@ static struct sleeper *at(const struct sleepers *sleepers, uint32_t index)
  * numbers that are not there. */
 enum { SPARSE = 2 };
 
-static uint64_t hash(uint64_t number)
+static uint64_t hash_message_number(uint64_t number)
 {
 	return (number * 0x9e3779b97f4a7c15U) >> 32;
 }
 
 /* While the table grows from 2^n buckets to 2^(n+1), those already split are told apart by one
  * more bit. */
-static uint32_t *bucket_of(const struct sleepers *sleepers, uint64_t number)
+static uint32_t *bucket_of_number(const struct sleepers *sleepers, uint64_t number)
 {
 	uint32_t size = TABLE_MIN;
 	uint32_t bucket;
 
 	while (size < sleepers->bucket_count)
 		size *= 2;
-	bucket = (uint32_t)(hash(number) & (size - 1));
+	bucket = (uint32_t)(hash_message_number(number) & (size - 1));
 	if (bucket >= sleepers->bucket_count)
 		bucket -= size / 2;
 	return &sleepers->buckets[bucket];
@@ -43,16 +43,16 @@ struct sleeper *sleepers_find(const struct sleepers *sleepers, uint64_t number)
 
 	if (sleepers->count == 0)
 		return NULL;
-	for (index = *bucket_of(sleepers, number); index != 0;
-	     index = at(sleepers, index)->bucket_next)
-		if (at(sleepers, index)->number == number)
-			return at(sleepers, index);
+	for (index = *bucket_of_number(sleepers, number); index != 0;
+	     index = sleeper_at(sleepers, index)->bucket_next)
+		if (sleeper_at(sleepers, index)->number == number)
+			return sleeper_at(sleepers, index);
 	return NULL;
 }
 
 static void enter_bucket(struct sleepers *sleepers, struct sleeper *sleeper)
 {
-	uint32_t *bucket = bucket_of(sleepers, sleeper->number);
+	uint32_t *bucket = bucket_of_number(sleepers, sleeper->number);
 
 	sleeper->bucket_next = *bucket;
 	*bucket = sleeper->index;
@@ -60,14 +60,14 @@ static void enter_bucket(struct sleepers *sleepers, struct sleeper *sleeper)
 
 static void leave_bucket(struct sleepers *sleepers, const struct sleeper *sleeper)
 {
-	uint32_t *link = bucket_of(sleepers, sleeper->number);
+	uint32_t *link = bucket_of_number(sleepers, sleeper->number);
 
 	while (*link != sleeper->index)
-		link = &at(sleepers, *link)->bucket_next;
+		link = &sleeper_at(sleepers, *link)->bucket_next;
 	*link = sleeper->bucket_next;
 }
 
-static void *grown(void *array, uint32_t *capacity, size_t size)
+static void *grown_sleeper_array(void *array, uint32_t *capacity, size_t size)
 {
 	*capacity = *capacity > 0 ? *capacity * 2 : TABLE_MIN;
 	return memory_resize(array, *capacity * size);
@@ -81,8 +81,8 @@ static void split_bucket(struct sleepers *sleepers)
 	uint32_t *old;
 
 	if (sleepers->bucket_count == sleepers->bucket_capacity)
-		sleepers->buckets = grown(sleepers->buckets, &sleepers->bucket_capacity,
-					  sizeof *sleepers->buckets);
+		sleepers->buckets = grown_sleeper_array(
+			sleepers->buckets, &sleepers->bucket_capacity, sizeof *sleepers->buckets);
 	while (size * 2 <= sleepers->bucket_count)
 		size *= 2;
 	old = &sleepers->buckets[sleepers->bucket_count - size];
@@ -90,7 +90,7 @@ static void split_bucket(struct sleepers *sleepers)
 	*old = 0;
 	sleepers->buckets[sleepers->bucket_count++] = 0;
 	while (index != 0) {
-		struct sleeper *sleeper = at(sleepers, index);
+		struct sleeper *sleeper = sleeper_at(sleepers, index);
 
 		index = sleeper->bucket_next;
 		enter_bucket(sleepers, sleeper);
@@ -99,22 +99,23 @@ static void split_bucket(struct sleepers *sleepers)
 
 /* --- by time --- */
 
-static void place(struct sleepers *sleepers, uint32_t position, uint32_t index)
+static void place_sleeper_in_heap(struct sleepers *sleepers, uint32_t position, uint32_t index)
 {
 	sleepers->heap[position] = index;
-	at(sleepers, index)->heap_position = position;
+	sleeper_at(sleepers, index)->heap_position = position;
 }
 
 static int64_t due_at(const struct sleepers *sleepers, uint32_t position)
 {
-	return at(sleepers, sleepers->heap[position])->due_us;
+	return sleeper_at(sleepers, sleepers->heap[position])->due_us;
 }
 
 /* Puts SLEEPER where it belongs, starting at a free position. */
-static void settle(struct sleepers *sleepers, struct sleeper *sleeper, uint32_t position)
+static void settle_sleeper_in_heap(struct sleepers *sleepers, struct sleeper *sleeper,
+				   uint32_t position)
 {
 	while (position > 1 && due_at(sleepers, position / 2) > sleeper->due_us) {
-		place(sleepers, position, sleepers->heap[position / 2]);
+		place_sleeper_in_heap(sleepers, position, sleepers->heap[position / 2]);
 		position /= 2;
 	}
 	for (;;) {
@@ -125,10 +126,10 @@ static void settle(struct sleepers *sleepers, struct sleeper *sleeper, uint32_t 
 			child++;
 		if (child > sleepers->heap_count || due_at(sleepers, child) >= sleeper->due_us)
 			break;
-		place(sleepers, position, sleepers->heap[child]);
+		place_sleeper_in_heap(sleepers, position, sleepers->heap[child]);
 		position = child;
 	}
-	place(sleepers, position, sleeper->index);
+	place_sleeper_in_heap(sleepers, position, sleeper->index);
 }
 
 static void leave_heap(struct sleepers *sleepers, struct sleeper *sleeper)
@@ -140,7 +141,7 @@ static void leave_heap(struct sleepers *sleepers, struct sleeper *sleeper)
 		return;
 	last = sleepers->heap[sleepers->heap_count--];
 	if (last != sleeper->index)
-		settle(sleepers, at(sleepers, last), position);
+		settle_sleeper_in_heap(sleepers, sleeper_at(sleepers, last), position);
 	sleeper->heap_position = 0;
 }
 
@@ -151,20 +152,20 @@ void sleepers_set_due(struct sleepers *sleepers, struct sleeper *sleeper, int64_
 	if (due_us == INT64_MAX)
 		return;
 	if (sleepers->heap_count + 1 >= sleepers->heap_capacity)
-		sleepers->heap =
-			grown(sleepers->heap, &sleepers->heap_capacity, sizeof *sleepers->heap);
-	settle(sleepers, sleeper, ++sleepers->heap_count);
+		sleepers->heap = grown_sleeper_array(sleepers->heap, &sleepers->heap_capacity,
+						     sizeof *sleepers->heap);
+	settle_sleeper_in_heap(sleepers, sleeper, ++sleepers->heap_count);
 }
 
 struct sleeper *sleepers_due_first(const struct sleepers *sleepers)
 {
-	return sleepers->heap_count > 0 ? at(sleepers, sleepers->heap[1]) : NULL;
+	return sleepers->heap_count > 0 ? sleeper_at(sleepers, sleepers->heap[1]) : NULL;
 }
 
 void sleepers_shift(struct sleepers *sleepers, int64_t by_us)
 {
 	for (uint32_t position = 1; position <= sleepers->heap_count; position++)
-		at(sleepers, sleepers->heap[position])->due_us += by_us;
+		sleeper_at(sleepers, sleepers->heap[position])->due_us += by_us;
 }
 
 /* --- by what they wait for --- */
@@ -176,11 +177,11 @@ static void leave_waiters(struct sleepers *sleepers, struct sleeper *sleeper)
 	if (waiters == NULL)
 		return;
 	if (sleeper->wait_previous != 0)
-		at(sleepers, sleeper->wait_previous)->wait_next = sleeper->wait_next;
+		sleeper_at(sleepers, sleeper->wait_previous)->wait_next = sleeper->wait_next;
 	else
 		waiters->first = sleeper->wait_next;
 	if (sleeper->wait_next != 0)
-		at(sleepers, sleeper->wait_next)->wait_previous = sleeper->wait_previous;
+		sleeper_at(sleepers, sleeper->wait_next)->wait_previous = sleeper->wait_previous;
 	else
 		waiters->last = sleeper->wait_previous;
 	waiters->count--;
@@ -194,7 +195,7 @@ void sleepers_wait(struct sleepers *sleepers, struct sleeper *sleeper, struct wa
 	sleeper->wait_previous = waiters->last;
 	sleeper->wait_next = 0;
 	if (waiters->last != 0)
-		at(sleepers, waiters->last)->wait_next = sleeper->index;
+		sleeper_at(sleepers, waiters->last)->wait_next = sleeper->index;
 	else
 		waiters->first = sleeper->index;
 	waiters->last = sleeper->index;
@@ -210,7 +211,7 @@ void sleepers_go_first(struct sleepers *sleepers, struct sleeper *sleeper)
 	sleeper->wait_previous = 0;
 	sleeper->wait_next = waiters->first;
 	if (waiters->first != 0)
-		at(sleepers, waiters->first)->wait_previous = sleeper->index;
+		sleeper_at(sleepers, waiters->first)->wait_previous = sleeper->index;
 	else
 		waiters->last = sleeper->index;
 	waiters->first = sleeper->index;
@@ -220,7 +221,7 @@ void sleepers_go_first(struct sleepers *sleepers, struct sleeper *sleeper)
 struct sleeper *sleepers_waiting_first(const struct sleepers *sleepers,
 				       const struct waiters *waiters)
 {
-	return waiters->first != 0 ? at(sleepers, waiters->first) : NULL;
+	return waiters->first != 0 ? sleeper_at(sleepers, waiters->first) : NULL;
 }
 
 /* --- adding and removing --- */
@@ -244,7 +245,7 @@ static void add_chunk(struct sleepers *sleepers)
 	}
 }
 
-static void begin(struct sleepers *sleepers)
+static void begin_sleeper_table(struct sleepers *sleepers)
 {
 	sleepers->buckets = memory_alloc_zero(TABLE_MIN, sizeof *sleepers->buckets);
 	sleepers->bucket_count = TABLE_MIN;
@@ -256,10 +257,10 @@ struct sleeper *sleepers_add(struct sleepers *sleepers, uint64_t number, int64_t
 	struct sleeper *sleeper;
 
 	if (sleepers->buckets == NULL)
-		begin(sleepers);
+		begin_sleeper_table(sleepers);
 	if (sleepers->free == 0)
 		add_chunk(sleepers);
-	sleeper = at(sleepers, sleepers->free);
+	sleeper = sleeper_at(sleepers, sleepers->free);
 	sleepers->free = sleeper->bucket_next;
 	*sleeper = (struct sleeper){.number = number, .index = sleeper->index};
 	sleepers->count++;

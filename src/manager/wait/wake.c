@@ -39,7 +39,7 @@ struct wake {
 	bool is_stopped;
 };
 
-static void on_timer(void *context);
+static void on_wake_timer(void *context);
 
 struct wake *wake_new(struct os_loop *loop, struct sleepers *sleepers, struct triggers *triggers,
 		      const struct share *share, const struct wake_handler *handler, void *context)
@@ -51,7 +51,7 @@ struct wake *wake_new(struct os_loop *loop, struct sleepers *sleepers, struct tr
 	wake->share = share;
 	wake->handler = handler;
 	wake->context = context;
-	wake->timer = os_timer_new(loop, on_timer, wake);
+	wake->timer = os_timer_new(loop, on_wake_timer, wake);
 	wake->timer_at_us = INT64_MAX;
 	return wake;
 }
@@ -136,7 +136,7 @@ static bool wake_retry(struct wake *wake, int64_t now_us)
 	return true;
 }
 
-static void look_at_load(struct wake *wake, int64_t now_us)
+static void adjust_pace_to_load(struct wake *wake, int64_t now_us)
 {
 	unsigned processors;
 	unsigned disk;
@@ -147,7 +147,7 @@ static void look_at_load(struct wake *wake, int64_t now_us)
 	pace_load(&wake->pace, now_us, processors, disk);
 }
 
-static void on_timer(void *context)
+static void on_wake_timer(void *context)
 {
 	struct wake *wake = context;
 	int64_t begin_us = os_clock_monotonic_us();
@@ -156,7 +156,7 @@ static void on_timer(void *context)
 	wake_check_clock(wake);
 	wake->timer_at_us = INT64_MAX;
 	wake->is_crowded = false;
-	look_at_load(wake, now_us);
+	adjust_pace_to_load(wake, now_us);
 	while (!wake->is_stopped && now_us - begin_us < SLICE_US) {
 		if (!wake_first_attempt(wake) && !wake_retry(wake, now_us))
 			break;
@@ -170,7 +170,7 @@ static void on_timer(void *context)
 /* --- the timer --- */
 
 /* When a message may be woken next, by the wall clock; INT64_MAX: only after a change. */
-static int64_t next_us(const struct wake *wake)
+static int64_t next_wake_us(const struct wake *wake)
 {
 	const struct sleeper *first = sleepers_due_first(wake->sleepers);
 
@@ -191,7 +191,7 @@ static int64_t next_us(const struct wake *wake)
  * early does no harm. */
 void wake_schedule(struct wake *wake)
 {
-	int64_t at_us = next_us(wake);
+	int64_t at_us = next_wake_us(wake);
 	int64_t delay_us;
 	int64_t pause_us;
 

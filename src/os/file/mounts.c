@@ -20,7 +20,7 @@ int os_mounts_open(void)
 
 /* --- the text --- */
 
-static struct str take_word(struct str *line)
+static struct str take_mounts_word(struct str *line)
 {
 	struct str word = {0};
 
@@ -30,7 +30,7 @@ static struct str take_word(struct str *line)
 
 /* One byte of a name, in which space, tab, newline and '\' are written as '\' and three octal
  * digits. */
-static char take_byte(struct str *name)
+static char take_escaped_byte(struct str *name)
 {
 	const char *data = name->data;
 	size_t length = 1;
@@ -45,12 +45,12 @@ static char take_byte(struct str *name)
 }
 
 /* Whether PATH is at or below the mount POINT; *LENGTH_OUT: the length of the common part. */
-static bool is_beneath(struct str path, struct str point, size_t *length_out)
+static bool is_beneath_mount(struct str path, struct str point, size_t *length_out)
 {
 	size_t length = 0;
 
 	while (point.length > 0) {
-		if (length == path.length || take_byte(&point) != path.data[length])
+		if (length == path.length || take_escaped_byte(&point) != path.data[length])
 			return false;
 		length++;
 	}
@@ -84,11 +84,12 @@ uint64_t os_mounts_find_in(struct str text, struct str path)
 		size_t length = 0;
 		bool is_device;
 
-		(void)take_word(&line);
-		(void)take_word(&line);
-		is_device = take_device(take_word(&line), &device);
-		(void)take_word(&line);
-		if (!is_device || !is_beneath(path, take_word(&line), &length) || length < longest)
+		(void)take_mounts_word(&line);
+		(void)take_mounts_word(&line);
+		is_device = take_device(take_mounts_word(&line), &device);
+		(void)take_mounts_word(&line);
+		if (!is_device || !is_beneath_mount(path, take_mounts_word(&line), &length) ||
+		    length < longest)
 			continue;
 		longest = length;
 		found = device;
@@ -99,14 +100,14 @@ uint64_t os_mounts_find_in(struct str text, struct str path)
 /* --- the table --- */
 
 /* The kernel marks the file when file systems are mounted or unmounted. */
-static bool has_changed(void)
+static bool have_mounts_changed(void)
 {
 	struct pollfd one = {.fd = table, .events = POLLPRI};
 
 	return poll(&one, 1, 0) > 0 && (one.revents & POLLPRI) != 0;
 }
 
-static void read_table(struct buffer *text)
+static void read_mounts_table(struct buffer *text)
 {
 	char part[PART];
 	ssize_t count = 1;
@@ -125,7 +126,7 @@ uint64_t os_mounts_find(struct str path)
 
 	if (table < 0)
 		return 0;
-	if (text.length == 0 || has_changed())
-		read_table(&text);
+	if (text.length == 0 || have_mounts_changed())
+		read_mounts_table(&text);
 	return os_mounts_find_in(buffer_view(&text), path);
 }

@@ -41,7 +41,7 @@
 
 enum { EXT4_MAGIC = 0xef53, TEXT_MAX = 4096, DEVICE_MAX = 32 };
 
-static bool read_open(int file, char text[TEXT_MAX], struct str *text_out)
+static bool read_open_sys_file(int file, char text[TEXT_MAX], struct str *text_out)
 {
 	ssize_t length = os_file_read(file, text, TEXT_MAX, 0);
 
@@ -51,14 +51,14 @@ static bool read_open(int file, char text[TEXT_MAX], struct str *text_out)
 	return true;
 }
 
-static bool read_text(const char *path, char text[TEXT_MAX], struct str *text_out)
+static bool read_sys_file(const char *path, char text[TEXT_MAX], struct str *text_out)
 {
 	int file = os_file_open(OS_FILE_HERE, path, OS_FILE_READ);
 	bool is_read;
 
 	if (file < 0)
 		return false;
-	is_read = read_open(file, text, text_out);
+	is_read = read_open_sys_file(file, text, text_out);
 	os_file_close(file);
 	return is_read;
 }
@@ -83,7 +83,7 @@ static bool find_device(uint64_t device, char name[DEVICE_MAX])
 	struct str line;
 
 	snprintf(path, sizeof path, "/sys/dev/block/%u:%u/uevent", major(device), minor(device));
-	if (!read_text(path, text, &rest))
+	if (!read_sys_file(path, text, &rest))
 		return false;
 	while (str_split(&rest, '\n', &line)) {
 		if (!str_starts_with(line, str_from(key)))
@@ -124,7 +124,7 @@ bool os_file_order_holds(int watch)
 	char text[TEXT_MAX];
 	struct str options;
 
-	return read_open(watch, text, &options) && has_line(options, STR("rw")) &&
+	return read_open_sys_file(watch, text, &options) && has_line(options, STR("rw")) &&
 	       has_line(options, STR("data=ordered")) && has_line(options, STR("barrier")) &&
 	       !has_line(options, STR("journal_async_commit"));
 }

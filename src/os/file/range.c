@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <sys/types.h>
 
-static int control(int file, int command, struct flock *lock)
+static int control_record_lock(int file, int command, struct flock *lock)
 {
 	int result;
 
@@ -20,7 +20,7 @@ static int lock_bytes(int file, uint64_t offset, uint64_t count)
 			     .l_whence = SEEK_SET,
 			     .l_start = (off_t)offset,
 			     .l_len = (off_t)count}; /* 0: up to the end, wherever that will be */
-	int error = control(file, F_OFD_SETLK, &lock);
+	int error = control_record_lock(file, F_OFD_SETLK, &lock);
 
 	return error == -EACCES ? -EAGAIN : error;
 }
@@ -40,21 +40,21 @@ void os_file_range_unlock(int file, uint64_t offset)
 	struct flock lock = {
 		.l_type = F_UNLCK, .l_whence = SEEK_SET, .l_start = (off_t)offset, .l_len = 1};
 
-	(void)control(file, F_OFD_SETLK, &lock);
+	(void)control_record_lock(file, F_OFD_SETLK, &lock);
 }
 
 void os_file_range_unlock_all(int file)
 {
 	struct flock lock = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
 
-	(void)control(file, F_OFD_SETLK, &lock);
+	(void)control_record_lock(file, F_OFD_SETLK, &lock);
 }
 
 int os_file_range_holder(int file, uint64_t offset, int *process_out)
 {
 	struct flock lock = {
 		.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)offset, .l_len = 1};
-	int error = control(file, F_OFD_GETLK, &lock);
+	int error = control_record_lock(file, F_OFD_GETLK, &lock);
 
 	if (error < 0)
 		return error;

@@ -38,7 +38,7 @@ static struct {
 };
 
 /* fsync(2), not fdatasync(2), which may omit changed names. */
-static int sync_names(int directory)
+static int sync_directory_names(int directory)
 {
 	int result;
 
@@ -73,7 +73,7 @@ static struct batch *find_work(void)
 	return batch;
 }
 
-static void *help(void *unused)
+static void *sync_in_helper_thread(void *unused)
 {
 	pthread_mutex_lock(&pool.mutex);
 	for (;;) {
@@ -100,14 +100,15 @@ static void start_helpers(size_t wanted)
 		return;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	while (pool.helpers < wanted && pthread_create(&thread, NULL, help, NULL) == 0) {
+	while (pool.helpers < wanted &&
+	       pthread_create(&thread, NULL, sync_in_helper_thread, NULL) == 0) {
 		pthread_detach(thread);
 		pool.helpers++;
 	}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-static void leave(struct batch *batch)
+static void leave_sync_pool(struct batch *batch)
 {
 	struct batch **place = &pool.first;
 
@@ -139,7 +140,7 @@ static void sync_all(int (*sync)(int file), const int *files, size_t count, int 
 		sync_next(&batch);
 	while (batch.finished < batch.count)
 		pthread_cond_wait(&batch.done, &pool.mutex);
-	leave(&batch);
+	leave_sync_pool(&batch);
 	pthread_mutex_unlock(&pool.mutex);
 }
 
@@ -150,5 +151,5 @@ void os_file_sync_many(const int *files, size_t count, int *results)
 
 void os_file_sync_directories(const int *directories, size_t count, int *results)
 {
-	sync_all(sync_names, directories, count, results);
+	sync_all(sync_directory_names, directories, count, results);
 }

@@ -19,7 +19,7 @@ struct os_file_watch {
 	void *context;
 };
 
-static bool is_about(const struct os_file_watch *watch, const char *told, size_t length)
+static bool is_event_about_file(const struct os_file_watch *watch, const char *told, size_t length)
 {
 	for (size_t at = 0; at + sizeof(struct inotify_event) <= length;) {
 		struct inotify_event event;
@@ -35,7 +35,7 @@ static bool is_about(const struct os_file_watch *watch, const char *told, size_t
 
 /* Whether any of what is reported was about the file. The kernel merges equal consecutive events.
  */
-static bool drain(const struct os_file_watch *watch)
+static bool drain_file_watch(const struct os_file_watch *watch)
 {
 	char told[1024];
 	bool is_ours = false;
@@ -43,7 +43,7 @@ static bool drain(const struct os_file_watch *watch)
 
 	do {
 		length = read(watch->descriptor, told, sizeof told);
-		is_ours |= length > 0 && is_about(watch, told, (size_t)length);
+		is_ours |= length > 0 && is_event_about_file(watch, told, (size_t)length);
 	} while (length > 0 || (length < 0 && errno == EINTR));
 	return is_ours;
 }
@@ -53,12 +53,12 @@ static void on_events(void *context, unsigned events)
 	const struct os_file_watch *watch = context;
 
 	(void)events;
-	if (drain(watch))
+	if (drain_file_watch(watch))
 		watch->call(watch->context);
 }
 
-static int watch_new(struct os_loop *loop, const char *path, uint32_t mask, const char *name,
-		     struct os_file_watch **watch_out)
+static int new_inotify_watch(struct os_loop *loop, const char *path, uint32_t mask,
+			     const char *name, struct os_file_watch **watch_out)
 {
 	struct os_file_watch *watch;
 	int descriptor = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
@@ -82,7 +82,7 @@ static int watch_new(struct os_loop *loop, const char *path, uint32_t mask, cons
 int os_file_watch_new(struct os_loop *loop, const char *path, void (*call)(void *context),
 		      void *context, struct os_file_watch **watch_out)
 {
-	int error = watch_new(loop, path, IN_MODIFY, NULL, watch_out);
+	int error = new_inotify_watch(loop, path, IN_MODIFY, NULL, watch_out);
 
 	if (error < 0)
 		return error;
@@ -102,7 +102,7 @@ static int watch_in_directory(struct os_loop *loop, const char *path, uint32_t m
 		return -EINVAL;
 	memcpy(directory, path, (size_t)(slash - path) + 1);
 	directory[slash - path + 1] = '\0';
-	return watch_new(loop, directory, mask, slash + 1, watch_out);
+	return new_inotify_watch(loop, directory, mask, slash + 1, watch_out);
 }
 
 int os_file_watch_name(struct os_loop *loop, const char *path, void (*call)(void *context),
@@ -136,7 +136,7 @@ int os_file_watch_place(struct os_loop *loop, const char *path, void (*call)(voi
 void os_file_watch_forget(struct os_file_watch *watch)
 {
 	if (watch != NULL)
-		(void)drain(watch);
+		(void)drain_file_watch(watch);
 }
 
 void os_file_watch_free(struct os_file_watch *watch)

@@ -21,7 +21,7 @@ static const char *const capability_lines[OS_INSPECT_SETS] = {
 };
 
 /* What follows NAME in LINE; NULL: LINE does not begin with NAME. */
-static const char *value_of(const char *line, const char *name)
+static const char *value_of_status_line(const char *line, const char *name)
 {
 	size_t length = strlen(name);
 
@@ -48,26 +48,26 @@ static void read_others(const char *text, struct os_inspect_status *out)
 	}
 }
 
-static void read_line(const char *line, struct os_inspect_status *out)
+static void read_status_line(const char *line, struct os_inspect_status *out)
 {
 	const char *value;
 
-	if ((value = value_of(line, "PPid:")) != NULL)
+	if ((value = value_of_status_line(line, "PPid:")) != NULL)
 		out->parent = (pid_t)strtol(value, NULL, 10);
-	else if ((value = value_of(line, "Uid:")) != NULL)
+	else if ((value = value_of_status_line(line, "Uid:")) != NULL)
 		read_four(value, out->users);
-	else if ((value = value_of(line, "Gid:")) != NULL)
+	else if ((value = value_of_status_line(line, "Gid:")) != NULL)
 		read_four(value, out->groups);
-	else if ((value = value_of(line, "Groups:")) != NULL)
+	else if ((value = value_of_status_line(line, "Groups:")) != NULL)
 		read_others(value, out);
-	else if ((value = value_of(line, "NoNewPrivs:")) != NULL)
+	else if ((value = value_of_status_line(line, "NoNewPrivs:")) != NULL)
 		out->may_not_gain = strtoul(value, NULL, 10) != 0;
-	else if ((value = value_of(line, "Seccomp:")) != NULL)
+	else if ((value = value_of_status_line(line, "Seccomp:")) != NULL)
 		out->seccomp = (unsigned)strtoul(value, NULL, 10);
-	else if ((value = value_of(line, "Seccomp_filters:")) != NULL)
+	else if ((value = value_of_status_line(line, "Seccomp_filters:")) != NULL)
 		out->filters = (unsigned)strtoul(value, NULL, 10);
 	for (size_t i = 0; i < OS_INSPECT_SETS; i++)
-		if ((value = value_of(line, capability_lines[i])) != NULL)
+		if ((value = value_of_status_line(line, capability_lines[i])) != NULL)
 			out->capabilities[i] = strtoull(value, NULL, 16);
 }
 
@@ -98,7 +98,7 @@ int os_inspect_status(pid_t pid, struct os_inspect_status *out)
 		return -errno;
 	*out = (struct os_inspect_status){0};
 	while (fgets(line, sizeof line, file) != NULL)
-		read_line(line, out);
+		read_status_line(line, out);
 	fclose(file);
 	out->may_be_trapped = out->users[1] != 0 && !is_root_only(pid);
 	return out->parent > 0 ? 0 : -ESRCH;
@@ -141,7 +141,7 @@ static unsigned read_flags(pid_t pid, const char *number)
 	if (file == NULL)
 		return 0;
 	while (fgets(line, sizeof line, file) != NULL) {
-		const char *value = value_of(line, "flags:");
+		const char *value = value_of_status_line(line, "flags:");
 
 		if (value != NULL)
 			flags = (unsigned)strtoul(value, NULL, 8);

@@ -20,8 +20,8 @@ struct os_inspect_sockets {
 	size_t size;
 };
 
-static struct os_inspect_socket *add(struct os_inspect_sockets *sockets, uint64_t number,
-				     enum os_inspect_kind kind)
+static struct os_inspect_socket *add_inspected_socket(struct os_inspect_sockets *sockets,
+						      uint64_t number, enum os_inspect_kind kind)
 {
 	struct os_inspect_socket *added;
 
@@ -36,7 +36,7 @@ static struct os_inspect_socket *add(struct os_inspect_sockets *sockets, uint64_
 
 /* --- UNIX sockets, by sock_diag(7) --- */
 
-static void take_name(struct os_inspect_socket *socket, const char *name, size_t length)
+static void take_unix_socket_name(struct os_inspect_socket *socket, const char *name, size_t length)
 {
 	bool is_abstract = length > 0 && name[0] == '\0';
 
@@ -48,7 +48,8 @@ static void take_name(struct os_inspect_socket *socket, const char *name, size_t
 static void take_unix(struct os_inspect_sockets *sockets, const struct nlmsghdr *header)
 {
 	const struct unix_diag_msg *message = NLMSG_DATA(header);
-	struct os_inspect_socket *socket = add(sockets, message->udiag_ino, OS_INSPECT_UNIX);
+	struct os_inspect_socket *socket =
+		add_inspected_socket(sockets, message->udiag_ino, OS_INSPECT_UNIX);
 	size_t left = header->nlmsg_len - NLMSG_LENGTH(sizeof *message);
 	const struct rtattr *attribute = (const void *)(message + 1);
 
@@ -57,7 +58,7 @@ static void take_unix(struct os_inspect_sockets *sockets, const struct nlmsghdr 
 		uint32_t peer;
 
 		if (attribute->rta_type == UNIX_DIAG_NAME)
-			take_name(socket, RTA_DATA(attribute), RTA_PAYLOAD(attribute));
+			take_unix_socket_name(socket, RTA_DATA(attribute), RTA_PAYLOAD(attribute));
 		if (attribute->rta_type == UNIX_DIAG_PEER &&
 		    RTA_PAYLOAD(attribute) == sizeof peer) {
 			memcpy(&peer, RTA_DATA(attribute), sizeof peer);
@@ -67,7 +68,8 @@ static void take_unix(struct os_inspect_sockets *sockets, const struct nlmsghdr 
 }
 
 /* 1: that was the last one; 0: more follow. */
-static int take_answer(struct os_inspect_sockets *sockets, const void *data, size_t length)
+static int take_sock_diag_answer(struct os_inspect_sockets *sockets, const void *data,
+				 size_t length)
 {
 	const struct nlmsghdr *header = data;
 
@@ -106,7 +108,8 @@ static int ask_unix(struct os_inspect_sockets *sockets)
 	while (result == 0) {
 		ssize_t length = recv(diag, answer, sizeof answer, 0);
 
-		result = length < 0 ? -errno : take_answer(sockets, answer, (size_t)length);
+		result = length < 0 ? -errno
+				    : take_sock_diag_answer(sockets, answer, (size_t)length);
 	}
 	close(diag);
 	return result < 0 ? result : 0;
@@ -115,7 +118,7 @@ static int ask_unix(struct os_inspect_sockets *sockets)
 /* --- other sockets, by the tables in /proc/PID/net --- */
 
 /* "0100007F:0019", or 32 digits for IPv6: words in host byte order. */
-static void parse_address(const char *text, union os_socket_address *out)
+static void parse_proc_net_address(const char *text, union os_socket_address *out)
 {
 	unsigned words[4];
 	unsigned port;
@@ -133,8 +136,8 @@ static void parse_address(const char *text, union os_socket_address *out)
 	}
 }
 
-static void take_line(struct os_inspect_sockets *sockets, const char *line,
-		      enum os_inspect_kind kind)
+static void take_proc_net_line(struct os_inspect_sockets *sockets, const char *line,
+			       enum os_inspect_kind kind)
 {
 	char local[64];
 	char remote[64];
@@ -145,10 +148,10 @@ static void take_line(struct os_inspect_sockets *sockets, const char *line,
 	if (sscanf(line, "%*s %63s %63s %x %*s %*s %*s %*s %*s %lu", local, remote, &state,
 		   &number) != 4)
 		return;
-	socket = add(sockets, number, kind);
+	socket = add_inspected_socket(sockets, number, kind);
 	socket->is_listening = kind == OS_INSPECT_TCP && state == TCP_LISTENING;
-	parse_address(local, &socket->local);
-	parse_address(remote, &socket->remote);
+	parse_proc_net_address(local, &socket->local);
+	parse_proc_net_address(remote, &socket->remote);
 }
 
 /* In these tables the number is the last word. */
@@ -164,11 +167,11 @@ static void take_last(struct os_inspect_sockets *sockets, const char *line,
 		end--;
 	number = strtoul(line + end, NULL, 10);
 	if (number > 0)
-		add(sockets, number, kind);
+		add_inspected_socket(sockets, number, kind);
 }
 
-static void read_table(struct os_inspect_sockets *sockets, pid_t pid, const char *name,
-		       enum os_inspect_kind kind)
+static void read_proc_net_table(struct os_inspect_sockets *sockets, pid_t pid, const char *name,
+				enum os_inspect_kind kind)
 {
 	char line[LINE_SIZE];
 	FILE *file;
@@ -181,11 +184,11 @@ static void read_table(struct os_inspect_sockets *sockets, pid_t pid, const char
 		if (kind == OS_INSPECT_NETLINK || strcmp(name, "packet") == 0)
 			take_last(sockets, line, kind);
 		else
-			take_line(sockets, line, kind);
+			take_proc_net_line(sockets, line, kind);
 	fclose(file);
 }
 
-static int compare(const void *left, const void *right)
+static int compare_socket_numbers(const void *left, const void *right)
 {
 	const struct os_inspect_socket *a = left;
 	const struct os_inspect_socket *b = right;
@@ -211,9 +214,9 @@ int os_inspect_sockets_new(pid_t pid, struct os_inspect_sockets **out)
 		return error;
 	}
 	for (size_t i = 0; i < COUNT_OF(tables); i++)
-		read_table(sockets, pid, tables[i].name, tables[i].kind);
+		read_proc_net_table(sockets, pid, tables[i].name, tables[i].kind);
 	if (sockets->count > 0)
-		qsort(sockets->list, sockets->count, sizeof *sockets->list, compare);
+		qsort(sockets->list, sockets->count, sizeof *sockets->list, compare_socket_numbers);
 	*out = sockets;
 	return 0;
 }
@@ -233,5 +236,5 @@ const struct os_inspect_socket *os_inspect_sockets_find(const struct os_inspect_
 
 	if (sockets->count == 0)
 		return NULL;
-	return bsearch(&key, sockets->list, sockets->count, sizeof key, compare);
+	return bsearch(&key, sockets->list, sockets->count, sizeof key, compare_socket_numbers);
 }

@@ -64,7 +64,7 @@ static _Noreturn void answer_as(const struct os_process_user *user, const struct
 	_exit(0);
 }
 
-static bool read_answer(int input, struct access_answer *answer)
+static bool read_access_answer(int input, struct access_answer *answer)
 {
 	size_t have = 0;
 
@@ -85,7 +85,7 @@ static int read_answers(int input, struct os_access *asked, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		struct access_answer answer;
 
-		if (!read_answer(input, &answer))
+		if (!read_access_answer(input, &answer))
 			return -EIO;
 		asked[i].error = answer.error;
 		asked[i].refused_at = answer.refused_at;

@@ -73,7 +73,7 @@ static bool await_answer(struct answer *answer, int milliseconds)
 }
 
 /* One that did not answer in time is not waited for again until it has. */
-static int ask_helper(const char *name, struct os_process_account *out)
+static int ask_helper_process(const char *name, struct os_process_account *out)
 {
 	struct answer answer;
 	ssize_t length;
@@ -95,10 +95,10 @@ static int ask_helper(const char *name, struct os_process_account *out)
 
 int os_process_account_find(const char *name, struct os_process_account *out)
 {
-	return helper.socket >= 0 ? ask_helper(name, out) : find_here(name, out);
+	return helper.socket >= 0 ? ask_helper_process(name, out) : find_here(name, out);
 }
 
-static _Noreturn void serve(int socket, const struct os_process_user *user)
+static _Noreturn void serve_account_questions(int socket, const struct os_process_user *user)
 {
 	struct answer answer;
 	char name[sizeof answer.account.name];
@@ -141,7 +141,7 @@ static int start_helper(const struct os_process_user *user)
 		return error;
 	}
 	if (pid == 0)
-		serve(sockets[1], user);
+		serve_account_questions(sockets[1], user);
 	close(sockets[1]);
 	return sockets[0];
 }

@@ -31,7 +31,7 @@ static int start_quietly(const char *const *arguments, int output, pid_t *pid_ou
 	return -error;
 }
 
-static int read_output(int input, size_t max, struct buffer *out)
+static int read_output_to_end(int input, size_t max, struct buffer *out)
 {
 	size_t begin = out->length;
 
@@ -63,7 +63,7 @@ int os_process_output(const char *const *arguments, size_t max, struct buffer *o
 		close(ends[0]);
 		return error;
 	}
-	error = read_output(ends[0], max, out);
+	error = read_output_to_end(ends[0], max, out);
 	close(ends[0]);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;

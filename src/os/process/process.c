@@ -189,7 +189,7 @@ static uid_t user_of(pid_t pid)
 
 /* Whether PROCESS, with the number PID, belongs to USER. If /proc hides it, a caller without
  * capabilities finds out by whether the kernel allows a signal. */
-static int check_user(int process, pid_t pid, uid_t user)
+static int check_process_user(int process, pid_t pid, uid_t user)
 {
 	uid_t owner = user_of(pid);
 	int error = 0;
@@ -210,7 +210,7 @@ int os_process_signal_of(pid_t pid, uid_t user, int signal)
 
 	if (process < 0)
 		return -errno;
-	error = check_user(process, pid, user);
+	error = check_process_user(process, pid, user);
 	if (error == 0 && syscall(SYS_pidfd_send_signal, process, signal, NULL, 0) != 0)
 		error = -errno;
 	close(process);

@@ -15,7 +15,7 @@
 enum { DESCRIPTORS = 1024 }; /* the limit, for programs that use select() */
 
 /* In the new process, like everything until exec: only what is safe after fork() is allowed. */
-static _Noreturn void fail(int output, int status)
+static _Noreturn void fail_to_execute(int output, int status)
 {
 	const char *reason = strerrordesc_np(errno);
 
@@ -44,19 +44,20 @@ static void limit_descriptors(void)
 	(void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-static _Noreturn void become(const char *const *arguments, const char *const *environment,
-			     const struct os_process_user *user, int input, int output,
-			     pid_t parent)
+static _Noreturn void become_new_program(const char *const *arguments,
+					 const char *const *environment,
+					 const struct os_process_user *user, int input, int output,
+					 pid_t parent)
 {
 	if (dup2(output, STDERR_FILENO) < 0 || dup2(output, STDOUT_FILENO) < 0 ||
 	    dup2(input, STDIN_FILENO) < 0)
-		fail(output, 126);
+		fail_to_execute(output, 126);
 	reset_signals();
 	limit_descriptors();
 	umask(077);
 	if (setsid() < 0 || syscall(SYS_close_range, 3, UINT_MAX, 0) != 0 || chdir("/") != 0 ||
 	    os_process_become(user) != 0)
-		fail(STDERR_FILENO, 126);
+		fail_to_execute(STDERR_FILENO, 126);
 	/* After the change of user, which resets it. A process that dies before it has read the
 	 * output must not leave a program that continues. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -64,7 +65,7 @@ static _Noreturn void become(const char *const *arguments, const char *const *en
 		_exit(126);
 	execve(arguments[0], (char *const *)(uintptr_t)arguments,
 	       (char *const *)(uintptr_t)environment);
-	fail(STDERR_FILENO, 127);
+	fail_to_execute(STDERR_FILENO, 127);
 }
 
 /* ENDS are the pipes; the first two are the program's. */
@@ -107,7 +108,7 @@ int os_program_start(const char *const *arguments, const char *const *environmen
 	if (pid < 0)
 		return fail_to_start(ends, -errno);
 	if (pid == 0)
-		become(arguments, environment, user, ends[0], ends[1], parent);
+		become_new_program(arguments, environment, user, ends[0], ends[1], parent);
 	ended = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (ended < 0) {
 		error = -errno;
@@ -139,7 +140,7 @@ void os_program_kill(const struct os_program *program)
 	(void)kill(program->pid, SIGKILL);
 }
 
-static void close_one(int *descriptor)
+static void close_program_descriptor(int *descriptor)
 {
 	if (*descriptor >= 0)
 		close(*descriptor);
@@ -148,17 +149,17 @@ static void close_one(int *descriptor)
 
 void os_program_close_input(struct os_program *program)
 {
-	close_one(&program->input);
+	close_program_descriptor(&program->input);
 }
 
 void os_program_close_output(struct os_program *program)
 {
-	close_one(&program->output);
+	close_program_descriptor(&program->output);
 }
 
 void os_program_close(struct os_program *program)
 {
-	close_one(&program->input);
-	close_one(&program->output);
-	close_one(&program->ended);
+	close_program_descriptor(&program->input);
+	close_program_descriptor(&program->output);
+	close_program_descriptor(&program->ended);
 }

@@ -207,7 +207,7 @@ bool sandbox_has_seccomp(void)
 }
 
 /* As a tree the filter needs a few comparisons for a call, as a list it would need a hundred. */
-static int fill(scmp_filter_ctx filter, unsigned calls)
+static int fill_seccomp_filter(scmp_filter_ctx filter, unsigned calls)
 {
 	int error = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
 
@@ -232,7 +232,7 @@ int sandbox_limit_calls(unsigned calls)
 
 	if (filter == NULL)
 		return -ENOMEM;
-	error = fill(filter, calls);
+	error = fill_seccomp_filter(filter, calls);
 	if (error == 0) {
 		error = seccomp_load(filter);
 		/* not supported by the kernel, or denied by a container's filter */

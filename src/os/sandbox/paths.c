@@ -59,7 +59,7 @@ struct path_rule {
 } __attribute__((packed));
 
 /* 0: not supported. */
-static int abi(void)
+static int version_of_landlock(void)
 {
 	long version = syscall(CALL_CREATE_RULESET, NULL, 0, CREATE_RULESET_VERSION);
 
@@ -68,15 +68,15 @@ static int abi(void)
 
 bool sandbox_has_landlock(void)
 {
-	return abi() > 0;
+	return version_of_landlock() > 0;
 }
 
 bool sandbox_refuses_ports(void)
 {
-	return abi() >= NETWORK_VERSION;
+	return version_of_landlock() >= NETWORK_VERSION;
 }
 
-static struct ruleset everything(int version, unsigned calls)
+static struct ruleset rules_of_everything(int version, unsigned calls)
 {
 	struct ruleset all = {.files = RIGHTS_FIRST};
 
@@ -176,8 +176,8 @@ static bool is_of_use(int version, const struct os_sandbox *sandbox)
 
 int sandbox_limit_paths(const struct os_sandbox *sandbox)
 {
-	int version = abi();
-	struct ruleset all = everything(version, sandbox->calls);
+	int version = version_of_landlock();
+	struct ruleset all = rules_of_everything(version, sandbox->calls);
 	int ruleset;
 	int error;
 

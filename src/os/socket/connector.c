@@ -39,7 +39,7 @@ bool os_connector_is_used(void)
 
 /* Takes a descriptor or error, *RESULT_OUT, from an answer; false if it answers an earlier
  * question. */
-static bool take_answer(int *result_out)
+static bool take_connector_answer(int *result_out)
 {
 	int descriptors[OS_SOCKET_DESCRIPTORS];
 	struct answer answer;
@@ -72,7 +72,7 @@ static int wait_for_answer(int64_t patience_us)
 		result = os_socket_wait(asking, false, left_us > 0 ? left_us : 0);
 		if (result == -ETIMEDOUT)
 			break;
-		is_open = result == 0 && !take_answer(&result);
+		is_open = result == 0 && !take_connector_answer(&result);
 	}
 	return result;
 }
@@ -84,7 +84,7 @@ static bool is_asked(const char *path, int kind)
 
 /* The last question was not answered in time. Whether PATH needs no other one: the answer was for
  * it, or still has to come. */
-static bool is_settled(const char *path, int kind, int *result_out)
+static bool is_last_question_settled(const char *path, int kind, int *result_out)
 {
 	int64_t age_us = os_clock_monotonic_us() - asked_us;
 
@@ -105,7 +105,7 @@ int os_connector_connect(const char *path, int kind)
 
 	if (strlen(path) >= sizeof asked.path)
 		return -ENAMETOOLONG;
-	if (is_open && is_settled(path, kind, &result))
+	if (is_open && is_last_question_settled(path, kind, &result))
 		return result;
 	if (!is_open || !is_asked(path, kind)) { /* otherwise either answer will do */
 		asked = (struct os_connector_question){.number = asked.number + 1, .kind = kind};

@@ -21,13 +21,13 @@ struct os_socket_limit {
 	bool is_ending;
 };
 
-static void shut(const struct os_socket_limit *limit)
+static void shut_late_socket(const struct os_socket_limit *limit)
 {
 	if (limit->is_late && limit->socket >= 0)
 		(void)shutdown(limit->socket, SHUT_RDWR);
 }
 
-static void wait_for_end(void *context)
+static void wait_for_socket_limit(void *context)
 {
 	struct os_socket_limit *limit = context;
 
@@ -36,11 +36,11 @@ static void wait_for_end(void *context)
 		limit->is_late =
 			pthread_cond_clockwait(&limit->changed, &limit->mutex, CLOCK_MONOTONIC,
 					       &limit->until) == ETIMEDOUT;
-	shut(limit);
+	shut_late_socket(limit);
 	pthread_mutex_unlock(&limit->mutex);
 }
 
-static void destroy(struct os_socket_limit *limit)
+static void destroy_socket_limit(struct os_socket_limit *limit)
 {
 	if (limit->socket >= 0)
 		close(limit->socket);
@@ -58,9 +58,9 @@ int os_socket_limit_new(int64_t until_us, struct os_socket_limit **limit_out)
 	limit->socket = -1;
 	pthread_mutex_init(&limit->mutex, NULL);
 	pthread_cond_init(&limit->changed, NULL);
-	error = os_worker_new(wait_for_end, limit, NULL, &limit->worker);
+	error = os_worker_new(wait_for_socket_limit, limit, NULL, &limit->worker);
 	if (error < 0) {
-		destroy(limit);
+		destroy_socket_limit(limit);
 		return error;
 	}
 	os_worker_start(limit->worker);
@@ -78,7 +78,7 @@ int os_socket_limit_set(struct os_socket_limit *limit, int socket)
 	pthread_mutex_lock(&limit->mutex);
 	before = limit->socket;
 	limit->socket = own;
-	shut(limit);
+	shut_late_socket(limit);
 	pthread_mutex_unlock(&limit->mutex);
 	if (before >= 0)
 		close(before);
@@ -94,5 +94,5 @@ void os_socket_limit_free(struct os_socket_limit *limit)
 	pthread_cond_signal(&limit->changed);
 	pthread_mutex_unlock(&limit->mutex);
 	os_worker_free(limit->worker);
-	destroy(limit);
+	destroy_socket_limit(limit);
 }

@@ -23,7 +23,7 @@ static void begin_pause(struct os_listener *listener)
 }
 
 /* Whether a connection was accepted. */
-static bool take_one(struct os_listener *listener)
+static bool accept_connection(struct os_listener *listener)
 {
 	const struct os_listener_handler *handler = listener->handler;
 	union os_socket_address peer;
@@ -45,17 +45,17 @@ static bool take_one(struct os_listener *listener)
 	return false;
 }
 
-static void on_connection(void *context, unsigned events)
+static void on_listener_connection(void *context, unsigned events)
 {
 	struct os_listener *listener = context;
 
 	(void)events;
 	for (unsigned i = 0; i < ACCEPTS_A_TURN && !listener->is_stopped; i++)
-		if (!take_one(listener))
+		if (!accept_connection(listener))
 			return;
 }
 
-static void end_pause(void *context)
+static void end_listener_pause(void *context)
 {
 	struct os_listener *listener = context;
 
@@ -70,8 +70,9 @@ struct os_listener *os_listener_new(struct os_loop *loop, int listening,
 	listener->listening = listening;
 	listener->handler = handler;
 	listener->context = context;
-	listener->pause = os_timer_new(loop, end_pause, listener);
-	listener->watch = os_watch_new(loop, listening, OS_WATCH_READ, on_connection, listener);
+	listener->pause = os_timer_new(loop, end_listener_pause, listener);
+	listener->watch =
+		os_watch_new(loop, listening, OS_WATCH_READ, on_listener_connection, listener);
 	return listener;
 }
 
@@ -80,7 +81,7 @@ void os_listener_go_on(struct os_listener *listener)
 	if (listener->is_stopped || !os_timer_is_running(listener->pause))
 		return;
 	os_timer_stop(listener->pause);
-	end_pause(listener);
+	end_listener_pause(listener);
 }
 
 void os_listener_stop(struct os_listener *listener)

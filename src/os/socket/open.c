@@ -12,7 +12,7 @@
 
 enum { FLAGS = SOCK_CLOEXEC | SOCK_NONBLOCK };
 
-static int fail(int socket)
+static int close_failed_socket(int socket)
 {
 	int error = -errno;
 
@@ -44,14 +44,14 @@ int os_socket_listen(const union os_socket_address *address, int backlog)
 	if (descriptor < 0)
 		return descriptor;
 	if (setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0)
-		return fail(descriptor);
+		return close_failed_socket(descriptor);
 	if (address->any.sa_family == AF_INET6 &&
 	    setsockopt(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on) != 0)
-		return fail(descriptor);
+		return close_failed_socket(descriptor);
 	set_no_delay(descriptor); /* accepted sockets inherit it */
 	if (bind(descriptor, &address->any, os_socket_address_size(address)) != 0 ||
 	    listen(descriptor, backlog) != 0)
-		return fail(descriptor);
+		return close_failed_socket(descriptor);
 	return descriptor;
 }
 
@@ -89,10 +89,10 @@ static int connect_stream(const struct in6_addr *source, const union os_socket_a
 	if (address->any.sa_family != AF_UNIX)
 		set_no_delay(descriptor);
 	if (source != NULL && bind_to(descriptor, source, address->any.sa_family) != 0)
-		return fail(descriptor);
+		return close_failed_socket(descriptor);
 	if (connect(descriptor, &address->any, os_socket_address_size(address)) != 0 &&
 	    errno != EINPROGRESS && errno != EINTR)
-		return fail(descriptor);
+		return close_failed_socket(descriptor);
 	return descriptor;
 }
 
@@ -148,7 +148,7 @@ int os_socket_listen_unix(const char *path, int kind, unsigned mode)
 	     setsockopt(descriptor, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0) ||
 	    bind_with_mode(descriptor, &address, mode) != 0 ||
 	    (kind != SOCK_DGRAM && listen(descriptor, SOMAXCONN) != 0))
-		return fail(descriptor);
+		return close_failed_socket(descriptor);
 	return descriptor;
 }
 
@@ -166,7 +166,7 @@ int os_socket_connect_unix(const char *path, int kind)
 	if (descriptor < 0)
 		return -errno;
 	if (connect(descriptor, &address.any, sizeof address.local) != 0)
-		return fail(descriptor);
+		return close_failed_socket(descriptor);
 	return descriptor;
 }
 
@@ -185,6 +185,6 @@ int os_socket_ask_unix(const char *path)
 	/* without a name: the kernel chooses an address */
 	if (bind(descriptor, (const struct sockaddr *)&any, sizeof any.sun_family) != 0 ||
 	    connect(descriptor, &address.any, sizeof address.local) != 0)
-		return fail(descriptor);
+		return close_failed_socket(descriptor);
 	return descriptor;
 }

@@ -110,7 +110,7 @@ ssize_t os_socket_read(int socket, void *data, size_t size)
 	return count < 0 ? -errno : count;
 }
 
-static ssize_t write_with(int socket, const void *data, size_t size, int flags)
+static ssize_t send_with_flags(int socket, const void *data, size_t size, int flags)
 {
 	ssize_t count;
 
@@ -122,12 +122,12 @@ static ssize_t write_with(int socket, const void *data, size_t size, int flags)
 
 ssize_t os_socket_write(int socket, const void *data, size_t size)
 {
-	return write_with(socket, data, size, 0);
+	return send_with_flags(socket, data, size, 0);
 }
 
 ssize_t os_socket_write_part(int socket, const void *data, size_t size)
 {
-	return write_with(socket, data, size, MSG_MORE);
+	return send_with_flags(socket, data, size, MSG_MORE);
 }
 
 void os_socket_close(int socket)

@@ -17,7 +17,7 @@
 static enum { SINK_PIPE, SINK_FILE, SINK_SOCKET, SINK_OWN } kind;
 
 /* A pipe of the kind that the supervisor gives each process: it neither blocks nor is shared. */
-static bool is_own_pipe(void)
+static bool is_supervisor_pipe(void)
 {
 	struct sigaction broken;
 	int flags = fcntl(STDERR_FILENO, F_GETFL);
@@ -36,13 +36,13 @@ void os_error_stream_open(void)
 	else if (descriptor_status(STDERR_FILENO, &status) == 0 && S_ISSOCK(status.st_mode))
 		kind = SINK_SOCKET;
 	else if (descriptor_status(STDERR_FILENO, &status) == 0 && S_ISFIFO(status.st_mode) &&
-		 is_own_pipe())
+		 is_supervisor_pipe())
 		kind = SINK_OWN;
 }
 
 /* The length of a write: whole lines that fit into PIPE_BUF. A pipe that polls as writable accepts
  * that many bytes without blocking, and never interleaves them with others. */
-static size_t piece_length(struct str lines)
+static size_t length_of_whole_lines(struct str lines)
 {
 	ptrdiff_t end;
 
@@ -92,7 +92,7 @@ static ssize_t write_piece(struct str piece, int wait_ms)
 
 ssize_t os_error_stream_write(struct str lines, int wait_ms)
 {
-	ssize_t count = write_piece(str_slice(lines.data, piece_length(lines)), wait_ms);
+	ssize_t count = write_piece(str_slice(lines.data, length_of_whole_lines(lines)), wait_ms);
 
 	return count < 0 ? -errno : count;
 }

@@ -12,7 +12,7 @@
 enum { KEY_INTERRUPT = 3, KEY_END = 4, KEY_BACK = '\b', KEY_CLEAR = 21, KEY_ERASE = 127 };
 
 /* Removes the last character, with all its bytes. */
-static void erase(struct buffer *out, size_t before)
+static void erase_last_character(struct buffer *out, size_t before)
 {
 	while (out->length > before) {
 		unsigned char byte = (unsigned char)buffer_data(out)[out->length - 1];
@@ -24,7 +24,7 @@ static void erase(struct buffer *out, size_t before)
 }
 
 /* Reads key by key, up to the end of the line. */
-static int read_line(int terminal, size_t max, struct buffer *out)
+static int read_terminal_line(int terminal, size_t max, struct buffer *out)
 {
 	size_t before = out->length;
 	ssize_t count;
@@ -38,7 +38,7 @@ static int read_line(int terminal, size_t max, struct buffer *out)
 		if (byte == KEY_CLEAR)
 			buffer_truncate(out, before);
 		else if (byte == KEY_BACK || byte == KEY_ERASE)
-			erase(out, before);
+			erase_last_character(out, before);
 		else if (out->length - before == max)
 			return -EMSGSIZE;
 		else
@@ -47,7 +47,7 @@ static int read_line(int terminal, size_t max, struct buffer *out)
 	return count < 0 ? (int)count : -EINTR;
 }
 
-static int say(int terminal, const char *text)
+static int write_to_terminal(int terminal, const char *text)
 {
 	ssize_t count = os_stream_write(terminal, text, strlen(text));
 
@@ -55,7 +55,7 @@ static int say(int terminal, const char *text)
 }
 
 /* Signals are blocked until the terminal's settings are restored. */
-static int ask(int terminal, const char *prompt, size_t max, struct buffer *out)
+static int ask_at_terminal(int terminal, const char *prompt, size_t max, struct buffer *out)
 {
 	struct termios before;
 	struct termios hidden;
@@ -74,10 +74,10 @@ static int ask(int terminal, const char *prompt, size_t max, struct buffer *out)
 	sigprocmask(SIG_BLOCK, &signals, &old);
 	error = tcsetattr(terminal, TCSAFLUSH, &hidden) < 0 ? -errno : 0;
 	if (error == 0)
-		error = say(terminal, prompt);
+		error = write_to_terminal(terminal, prompt);
 	if (error == 0)
-		error = read_line(terminal, max, out);
-	(void)say(terminal, "\n");
+		error = read_terminal_line(terminal, max, out);
+	(void)write_to_terminal(terminal, "\n");
 	(void)tcsetattr(terminal, TCSAFLUSH, &before);
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	return error;
@@ -90,7 +90,7 @@ int os_terminal_ask_secret(const char *prompt, size_t max, struct buffer *out)
 
 	if (terminal < 0)
 		return -ENOTTY;
-	error = ask(terminal, prompt, max, out);
+	error = ask_at_terminal(terminal, prompt, max, out);
 	close(terminal);
 	return error;
 }

@@ -20,7 +20,7 @@ static const int64_t PENDING_EVERY_US = SECOND_US;
 static const int64_t FIT_CHECK_US = 10 * SECOND_US;
 
 /* Later messages in the same turn find nothing to configure or stop. */
-static void hurry(struct supervised *supervised)
+static void hurry_supervised_program(struct supervised *supervised)
 {
 	if (supervised->is_started && supervised->program->hurry == NULL)
 		return;
@@ -31,13 +31,13 @@ static void hurry(struct supervised *supervised)
 		os_loop_stop(supervised->child.loop);
 }
 
-static void lose_patience(void *context)
+static void on_stop_timeout_of_program(void *context)
 {
 	struct supervised *supervised = context;
 
 	log_event(EVENT_PROCESS_ERROR, log_string(reason, "not finished in time"));
 	if (supervised->program->hurry != NULL)
-		hurry(supervised);
+		hurry_supervised_program(supervised);
 	else
 		os_loop_stop(supervised->child.loop);
 }
@@ -61,7 +61,7 @@ static uint32_t stop_seconds(const struct supervised *supervised)
 						    : STOP_SECONDS_MAX;
 }
 
-static void stop(struct supervised *supervised)
+static void stop_supervised_program(struct supervised *supervised)
 {
 	if (supervised->is_stopping)
 		return;
@@ -82,7 +82,7 @@ static void check_fit_later(const struct supervised *supervised)
 		       timestamp_until_round_us(os_clock_monotonic_us(), FIT_CHECK_US));
 }
 
-static void start(struct supervised *supervised)
+static void start_supervised_program(struct supervised *supervised)
 {
 	int error = sandbox_enter(supervised->program->name, supervised->child.config,
 				  &supervised->sandbox);
@@ -110,7 +110,7 @@ static void open_and_start(void *context)
 	else if (error < 0)
 		child_fail(supervised, error, "cannot start");
 	else
-		start(supervised);
+		start_supervised_program(supervised);
 }
 
 /* Rows with another layout are in force from now on: returns those before, which the program may
@@ -126,7 +126,7 @@ static struct limit_memory *change_limits(struct supervised *supervised)
 	return old;
 }
 
-static void begin(struct supervised *supervised)
+static void begin_with_first_config(struct supervised *supervised)
 {
 	change_limits(supervised);
 	supervised->child.config = supervised->next;
@@ -137,11 +137,11 @@ static void begin(struct supervised *supervised)
 }
 
 /* Ends, so that a new process takes over. */
-static void renew(struct supervised *supervised)
+static void request_process_renewal(struct supervised *supervised)
 {
 	if (supervised->control != NULL)
 		ipc_channel_send(supervised->control, CHILD_RENEW, 0, STR(""), NULL, 0);
-	stop(supervised);
+	stop_supervised_program(supervised);
 }
 
 /* What looks up names has read the files at its start, and cannot open them now. */
@@ -149,14 +149,14 @@ static void read_names_again(struct supervised *supervised)
 {
 	if (supervised->is_started && !supervised->is_stopping &&
 	    sandbox_looks_up_names(supervised->sandbox))
-		renew(supervised);
+		request_process_renewal(supervised);
 }
 
 /* Rights that were dropped cannot be regained, so a new process is needed. */
-static void outgrow(struct supervised *supervised)
+static void renew_outgrown_process(struct supervised *supervised)
 {
 	log_event(EVENT_SANDBOX_OUTGROWN);
-	renew(supervised);
+	request_process_renewal(supervised);
 }
 
 static void check_fit(void *context)
@@ -168,16 +168,16 @@ static void check_fit(void *context)
 	if (sandbox_fits_still(supervised->sandbox, supervised->child.config))
 		check_fit_later(supervised);
 	else
-		outgrow(supervised);
+		renew_outgrown_process(supervised);
 }
 
-static void reload(struct supervised *supervised)
+static void reload_supervised_program(struct supervised *supervised)
 {
 	struct config *old = supervised->child.config;
 	struct limit_memory *old_limits;
 
 	if (supervised->is_started && !sandbox_fits(supervised->sandbox, supervised->next)) {
-		outgrow(supervised);
+		renew_outgrown_process(supervised);
 		return;
 	}
 	supervised->child.config = supervised->next;
@@ -203,7 +203,7 @@ static void ask_again(struct supervised *supervised)
 	ipc_channel_send(supervised->control, CHILD_AGAIN, 0, STR(""), NULL, 0);
 }
 
-static void take_over(struct supervised *supervised)
+static void take_over_new_config(struct supervised *supervised)
 {
 	if (supervised->is_stopping)
 		return;
@@ -212,12 +212,13 @@ static void take_over(struct supervised *supervised)
 	else if (supervised->next == NULL)
 		return;
 	else if (supervised->is_opening)
-		reload(supervised);
+		reload_supervised_program(supervised);
 	else
-		begin(supervised);
+		begin_with_first_config(supervised);
 }
 
-static void on_message(void *context, struct ipc_channel *channel, struct ipc_message *message)
+static void on_supervisor_message(void *context, struct ipc_channel *channel,
+				  struct ipc_message *message)
 {
 	struct supervised *supervised = context;
 
@@ -242,29 +243,29 @@ static void on_message(void *context, struct ipc_channel *channel, struct ipc_me
 		child_take_transcript(supervised, message);
 		break;
 	case CHILD_START:
-		take_over(supervised);
+		take_over_new_config(supervised);
 		break;
 	case CHILD_STOP:
-		stop(supervised);
+		stop_supervised_program(supervised);
 		break;
 	case CHILD_NAMES:
 		read_names_again(supervised);
 		break;
 	case CHILD_HURRY:
-		hurry(supervised);
+		hurry_supervised_program(supervised);
 		break;
 	default:
 		child_fail(supervised, -EBADMSG, "the supervisor sent an unknown message");
 	}
 }
 
-static void on_lost(void *context, struct ipc_channel *channel)
+static void on_supervisor_lost(void *context, struct ipc_channel *channel)
 {
 	struct supervised *supervised = context;
 
 	ipc_channel_close(channel);
 	supervised->control = NULL;
-	stop(supervised);
+	stop_supervised_program(supervised);
 	/* the next supervisor's processes need the locks and sockets of this one */
 	if (supervised->is_started)
 		os_timer_start(supervised->stop_timer, ORPHAN_SECONDS_MAX * SECOND_US);
@@ -272,7 +273,7 @@ static void on_lost(void *context, struct ipc_channel *channel)
 
 static void on_terminate(void *context)
 {
-	stop(context);
+	stop_supervised_program(context);
 }
 
 /* Logs at most once a second, as it may concern all descriptors. */
@@ -289,12 +290,13 @@ static void on_trouble(int error)
 }
 
 /* Ctrl-C reaches all processes of a terminal, but only the supervisor acts on it. */
-static void ignore(void *context)
+static void ignore_interrupt_signal(void *context)
 {
 	(void)context;
 }
 
-static const struct ipc_channel_handler control_handler = {on_message, on_lost};
+static const struct ipc_channel_handler control_handler = {on_supervisor_message,
+							   on_supervisor_lost};
 
 int child_main(int argc, char **argv, const struct child_program *program)
 {
@@ -315,14 +317,14 @@ int child_main(int argc, char **argv, const struct child_program *program)
 	child->loop = os_loop_new();
 	os_loop_set_idle(child->loop, log_flush);
 	os_loop_set_trouble(child->loop, on_trouble);
-	supervised.stop_timer = os_timer_new(child->loop, lose_patience, &supervised);
+	supervised.stop_timer = os_timer_new(child->loop, on_stop_timeout_of_program, &supervised);
 	supervised.pending_timer = os_timer_new(child->loop, tell_pending, &supervised);
 	supervised.open_timer = os_timer_new(child->loop, open_and_start, &supervised);
 	supervised.fit_timer = os_timer_new(child->loop, check_fit, &supervised);
 	supervised.control =
 		ipc_channel_new(child->loop, OS_PROCESS_CONTROL, &control_handler, &supervised);
 	signals[0] = os_signal_watch_new(child->loop, SIGTERM, on_terminate, &supervised);
-	signals[1] = os_signal_watch_new(child->loop, SIGINT, ignore, &supervised);
+	signals[1] = os_signal_watch_new(child->loop, SIGINT, ignore_interrupt_signal, &supervised);
 	os_loop_run(child->loop);
 	log_flush();
 	os_signal_watch_free(signals[0]);
@@ -373,5 +375,5 @@ void child_replace(const struct child *child, const char *name)
 void child_renew(struct child *child)
 {
 	log_event(EVENT_PROCESS_RENEWED);
-	renew(CONTAINER_OF(child, struct supervised, child));
+	request_process_renewal(CONTAINER_OF(child, struct supervised, child));
 }

@@ -48,7 +48,7 @@ void child_take_config(struct supervised *supervised, struct ipc_message *messag
 }
 
 /* A reload sends all sockets again, although most are held already. */
-static bool is_held(const struct child *child, const char *name, int descriptor)
+static bool is_socket_already_held(const struct child *child, const char *name, int descriptor)
 {
 	struct os_file_info held;
 	struct os_file_info info;
@@ -89,7 +89,7 @@ void child_take_socket(struct supervised *supervised, struct ipc_message *messag
 	}
 	memcpy(entry->name, message->body.data, message->body.length);
 	entry->name[message->body.length] = '\0';
-	if (is_held(child, entry->name, message->descriptors[0]))
+	if (is_socket_already_held(child, entry->name, message->descriptors[0]))
 		return; /* the caller closes what is not taken */
 	entry->descriptor = message->descriptors[0];
 	message->descriptors[0] = -1;
@@ -165,7 +165,7 @@ void child_take_users(struct supervised *supervised, const struct ipc_message *m
 }
 
 /* If the supervisor does not read, lines are lost; nothing waits for it. */
-static void say(void *context, struct str said)
+static void send_said_line_to_supervisor(void *context, struct str said)
 {
 	const struct supervised *supervised = context;
 
@@ -176,7 +176,7 @@ static void say(void *context, struct str said)
 
 void child_take_transcript(struct supervised *supervised, const struct ipc_message *message)
 {
-	transcript_say_by(say, supervised);
+	transcript_say_by(send_said_line_to_supervisor, supervised);
 	if (!transcript_configure(message->body))
 		child_fail(supervised, -EBADMSG, "who watches was not accepted");
 }

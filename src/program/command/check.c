@@ -55,7 +55,7 @@ static void print_object(const struct config_problem *problem, const char *sever
 	printf(STR_FORMAT "}\n", STR_ARGUMENTS(buffer_view(&out)));
 }
 
-static void say(void *context, const struct machine_finding *finding)
+static void print_machine_finding(void *context, const struct machine_finding *finding)
 {
 	const bool *is_json = context;
 	struct buffer file CLEANUP(buffer_clear) = {0};
@@ -86,7 +86,8 @@ static void print_objects(const struct config_problems *problems, const char *fi
 	}
 }
 
-static int load(const char *file, bool is_json, struct buffer *text, struct config **config_out)
+static int load_config_to_check(const char *file, bool is_json, struct buffer *text,
+				struct config **config_out)
 {
 	return is_json ? command_config_load_with(file, text, config_out, print_objects)
 		       : command_config_load(file, text, config_out);
@@ -94,8 +95,9 @@ static int load(const char *file, bool is_json, struct buffer *text, struct conf
 
 /* --- the running node --- */
 
-static int look(pid_t pid, const struct rights_expected *expected, struct rights_findings *findings,
-		size_t *unseen_out, size_t *count_out)
+static int check_rights_of_node(pid_t pid, const struct rights_expected *expected,
+				struct rights_findings *findings, size_t *unseen_out,
+				size_t *count_out)
 {
 	struct node node;
 	int error = node_look(pid, &node);
@@ -115,13 +117,13 @@ static int look(pid_t pid, const struct rights_expected *expected, struct rights
 static int look_often(pid_t pid, const struct rights_expected *expected,
 		      struct rights_findings *findings, size_t *unseen_out, size_t *count_out)
 {
-	int error = look(pid, expected, findings, unseen_out, count_out);
+	int error = check_rights_of_node(pid, expected, findings, unseen_out, count_out);
 
 	for (unsigned i = 1; error == 0 && i < LOOKS && findings->count > 0; i++) {
 		struct rights_findings again;
 
 		os_clock_pause_ms(PAUSE_MS);
-		error = look(pid, expected, &again, unseen_out, count_out);
+		error = check_rights_of_node(pid, expected, &again, unseen_out, count_out);
 		if (error < 0) {
 			rights_findings_clear(findings);
 			return error;
@@ -132,7 +134,7 @@ static int look_often(pid_t pid, const struct rights_expected *expected,
 	return error;
 }
 
-static void print_finding(const struct rights_finding *finding, bool is_json)
+static void print_rights_finding(const struct rights_finding *finding, bool is_json)
 {
 	struct buffer out CLEANUP(buffer_clear) = {0};
 
@@ -164,7 +166,7 @@ static int check_node(pid_t pid, const struct rights_expected *expected, bool is
 		return COMMAND_FAILED;
 	}
 	for (size_t i = 0; i < findings.count; i++)
-		print_finding(&findings.list[i], is_json);
+		print_rights_finding(&findings.list[i], is_json);
 	status = findings.count > 0 ? COMMAND_FAILED : COMMAND_OK;
 	rights_findings_clear(&findings);
 	if (unseen > 0)
@@ -242,8 +244,8 @@ static int check_access(const struct config *config, struct str text, bool *is_j
 			"allows is not checked\n",
 			strerror(-error));
 	if (os_process_is_root() || *config->user == '\0')
-		worst = serve_check_access(config, text, error == 0 ? &unit : NULL, true, say,
-					   is_json);
+		worst = serve_check_access(config, text, error == 0 ? &unit : NULL, true,
+					   print_machine_finding, is_json);
 	machine_unit_clear(&unit);
 	return worst;
 }
@@ -259,10 +261,10 @@ int command_check(const struct command *command, int argc, char **argv)
 
 	if (!command_parse_plain(command, argc, argv, &options.common, &status))
 		return status;
-	if (load(options.common.config_file, *is_json, &text, &config) < 0)
+	if (load_config_to_check(options.common.config_file, *is_json, &text, &config) < 0)
 		return COMMAND_FAILED;
 	/* the file is valid; does it fit this machine? */
-	worst = machine_check(config, buffer_view(&text), true, say, is_json);
+	worst = machine_check(config, buffer_view(&text), true, print_machine_finding, is_json);
 	if (worst < (int)MACHINE_FATAL) { /* all its users exist */
 		int other = check_access(config, buffer_view(&text), is_json);
 

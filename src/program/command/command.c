@@ -119,7 +119,7 @@ static int take_option(const struct command *command, const struct command_optio
 }
 
 /* "--older=5d" also names "--older". */
-static bool is_named(const struct command_option *option, const char *word)
+static bool is_option_named(const struct command_option *option, const char *word)
 {
 	size_t length = strlen(option->name);
 
@@ -157,7 +157,7 @@ static bool parse_option(const struct command *command, int argc, char **argv,
 		*status_out = print_help(command);
 		return false;
 	}
-	while (option != NULL && option->name != NULL && !is_named(option, word))
+	while (option != NULL && option->name != NULL && !is_option_named(option, word))
 		option++;
 	if (option == NULL || option->name == NULL) {
 		*status_out = refuse_option(command, word);

@@ -61,7 +61,7 @@ static void print_operands(const char *text)
 	}
 }
 
-static void print_words(const struct command *command)
+static void print_completion_words(const struct command *command)
 {
 	const struct command *sub = command->subcommands;
 
@@ -81,10 +81,10 @@ static void print_command_words(void)
 {
 	puts("_stagepost_words()\n{\n\tcase $1 in");
 	for (const struct command *one = command_all(); one->name != NULL; one++) {
-		print_words(one);
+		print_completion_words(one);
 		for (const struct command *sub = one->subcommands; sub != NULL && sub->name != NULL;
 		     sub++)
-			print_words(sub);
+			print_completion_words(sub);
 	}
 	puts("\tesac\n}");
 }

@@ -21,7 +21,7 @@ const struct command_option command_config_print_options[] = {
 	COMMAND_OPTION_END,
 };
 
-static void put(const struct buffer *text)
+static void print_config_text(const struct buffer *text)
 {
 	fwrite(buffer_data(text), 1, text->length, stdout);
 }
@@ -49,8 +49,8 @@ static void append_comment(struct buffer *out, const char *text)
 	buffer_append_byte(out, '\n');
 }
 
-static void append_place(const struct config_explanation *explanation, const char *file,
-			 struct buffer *out)
+static void append_place_of_setting(const struct config_explanation *explanation, const char *file,
+				    struct buffer *out)
 {
 	const struct config_place *place = &explanation->place;
 
@@ -71,7 +71,7 @@ static void append_explanation(const struct config_explanation *explanation, con
 	if (value.length > 0)
 		buffer_append_format(out, "%s = " STR_FORMAT "\n", explanation->name,
 				     STR_ARGUMENTS(value));
-	append_place(explanation, file, out);
+	append_place_of_setting(explanation, file, out);
 	if (explanation->initial == NULL)
 		buffer_append_string(out, "# It has no default.\n");
 	else
@@ -85,8 +85,8 @@ static void append_explanation(const struct config_explanation *explanation, con
 	append_comment(out, explanation->meaning);
 }
 
-static void append_json(const struct config_explanation *explanation, const char *file,
-			struct buffer *out)
+static void append_setting_json(const struct config_explanation *explanation, const char *file,
+				struct buffer *out)
 {
 	const struct config_place *place = &explanation->place;
 
@@ -105,8 +105,8 @@ static void append_json(const struct config_explanation *explanation, const char
 	buffer_append_string(out, "}\n");
 }
 
-static int explain(const struct config_options *options, const struct config *config,
-		   struct str text, const char *name)
+static int explain_setting(const struct config_options *options, const struct config *config,
+			   struct str text, const char *name)
 {
 	struct config_explanation explanation;
 	struct buffer out CLEANUP(buffer_clear) = {0};
@@ -117,10 +117,10 @@ static int explain(const struct config_options *options, const struct config *co
 			STR_ARGUMENTS(buffer_view(&out)));
 	} else {
 		if (options->common.json)
-			append_json(&explanation, options->common.config_file, &out);
+			append_setting_json(&explanation, options->common.config_file, &out);
 		else
 			append_explanation(&explanation, options->common.config_file, &out);
-		put(&out);
+		print_config_text(&out);
 		status = COMMAND_OK;
 	}
 	config_explanation_clear(&explanation);
@@ -128,7 +128,7 @@ static int explain(const struct config_options *options, const struct config *co
 }
 
 /* Joins the words "service", "box.path" to one name. */
-static void join(char **words, size_t count, struct buffer *out)
+static void join_setting_words(char **words, size_t count, struct buffer *out)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (i > 0)
@@ -140,8 +140,8 @@ static void join(char **words, size_t count, struct buffer *out)
 
 /* --- the whole configuration --- */
 
-static void print(const struct config_options *options, const struct config *config,
-		  struct str text)
+static void print_whole_config(const struct config_options *options, const struct config *config,
+			       struct str text)
 {
 	struct buffer out CLEANUP(buffer_clear) = {0};
 
@@ -149,7 +149,7 @@ static void print(const struct config_options *options, const struct config *con
 		config_print_changed(config, options->common.config_file, text, &out);
 	else
 		config_print(config, &out);
-	put(&out);
+	print_config_text(&out);
 }
 
 int command_config_print(const struct command *command, int argc, char **argv)
@@ -172,10 +172,10 @@ int command_config_print(const struct command *command, int argc, char **argv)
 		return COMMAND_FAILED;
 	status = COMMAND_OK;
 	if (first < argc) {
-		join(argv + first, (size_t)(argc - first), &name);
-		status = explain(&options, config, buffer_view(&text), buffer_data(&name));
+		join_setting_words(argv + first, (size_t)(argc - first), &name);
+		status = explain_setting(&options, config, buffer_view(&text), buffer_data(&name));
 	} else {
-		print(&options, config, buffer_view(&text));
+		print_whole_config(&options, config, buffer_view(&text));
 	}
 	config_free(config);
 	return status;
@@ -190,7 +190,7 @@ int command_manual(const struct command *command, int argc, char **argv)
 	if (!command_parse_plain(command, argc, argv, &options, &status))
 		return status;
 	config_print_manual(&text);
-	put(&text);
+	print_config_text(&text);
 	buffer_clear(&text);
 	return COMMAND_OK;
 }

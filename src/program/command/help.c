@@ -74,7 +74,7 @@ static void fill_up(size_t begin, struct buffer *out)
 }
 
 /* Appends TEXT in its own column, after the text that begins the line at BEGIN. */
-static void append_column(const char *text, size_t begin, struct buffer *out)
+static void append_help_column(const char *text, size_t begin, struct buffer *out)
 {
 	struct str rest = str_from(text);
 	bool is_full = out->length - begin > COLUMN - 2;
@@ -97,7 +97,7 @@ static void append_column(const char *text, size_t begin, struct buffer *out)
 
 /* Appends options that share a help text, in lines of limited length; returns the number of rows.
  * */
-static size_t append_option(const struct command_option *option, struct buffer *out)
+static size_t append_option_help(const struct command_option *option, struct buffer *out)
 {
 	size_t begin = out->length;
 	size_t count = 0;
@@ -112,7 +112,7 @@ static size_t append_option(const struct command_option *option, struct buffer *
 				     option[count].argument != NULL ? option[count].argument : "");
 		count++;
 	} while (option[count].name != NULL && option[count].help == NULL);
-	append_column(option->help, begin, out);
+	append_help_column(option->help, begin, out);
 	return count;
 }
 
@@ -134,17 +134,17 @@ const struct command_option *command_help_options(const struct command *command)
 	return help;
 }
 
-static void append_options(const struct command *command, struct buffer *out)
+static void append_options_help(const struct command *command, struct buffer *out)
 {
 	size_t count = count_options(command);
 
 	buffer_append_string(out, "\nOptions:\n");
 	for (size_t i = 0; i < count;)
-		i += append_option(&command->options[i], out);
-	(void)append_option(command_help_options(command), out);
+		i += append_option_help(&command->options[i], out);
+	(void)append_option_help(command_help_options(command), out);
 }
 
-static void append_exits(const struct command *command, struct buffer *out)
+static void append_exits_help(const struct command *command, struct buffer *out)
 {
 	const struct command_exit *exit =
 		command->exits != NULL ? command->exits : command_usual_exits;
@@ -154,7 +154,7 @@ static void append_exits(const struct command *command, struct buffer *out)
 		buffer_append_format(out, "  %-3d %s\n", exit->status, exit->meaning);
 }
 
-static void append_subcommands(const struct command *command, struct buffer *out)
+static void append_subcommands_help(const struct command *command, struct buffer *out)
 {
 	buffer_append_byte(out, '\n');
 	for (const struct command *sub = command->subcommands; sub->name != NULL; sub++)
@@ -170,9 +170,9 @@ void command_append_help(const struct command *command, struct buffer *out)
 	if (command->help[0] != '\0')
 		buffer_append_format(out, "\n%s", command->help);
 	if (command->subcommands != NULL)
-		append_subcommands(command, out);
+		append_subcommands_help(command, out);
 	if (command->subcommands != NULL && command->options == NULL)
 		return;
-	append_options(command, out);
-	append_exits(command, out);
+	append_options_help(command, out);
+	append_exits_help(command, out);
 }

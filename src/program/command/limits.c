@@ -45,7 +45,7 @@ struct look {
 	int status;
 };
 
-static void print_json(struct buffer *out, const struct limits_talk_class *class)
+static void append_limit_class_json(struct buffer *out, const struct limits_talk_class *class)
 {
 	buffer_append_byte(out, '{');
 	json_field_text(out, "class", class->mask);
@@ -60,7 +60,8 @@ static void print_json(struct buffer *out, const struct limits_talk_class *class
 	buffer_append_string(out, "}\n");
 }
 
-static void print_text(struct buffer *out, const struct limits_talk_class *class, int width)
+static void append_limit_class_text(struct buffer *out, const struct limits_talk_class *class,
+				    int width)
 {
 	buffer_append_format(out,
 			     "%-*.*s %6" PRIu64 " %6" PRIu64 " %6" PRIu32 " %6" PRIu32 " %8" PRIu64
@@ -84,7 +85,7 @@ static int width_of(struct str body)
 	return (int)width;
 }
 
-static void print(const struct look *look, struct str body)
+static void print_limit_classes(const struct look *look, struct str body)
 {
 	struct buffer out CLEANUP(buffer_clear) = {0};
 	struct unpack in = {body, false};
@@ -104,9 +105,9 @@ static void print(const struct look *look, struct str body)
 		if (in.failed)
 			break;
 		if (look->json)
-			print_json(&out, &class);
+			append_limit_class_json(&out, &class);
 		else
-			print_text(&out, &class, width);
+			append_limit_class_text(&out, &class, width);
 	}
 	command_queue_flush(&out);
 	fflush(stdout);
@@ -157,20 +158,21 @@ static void print_rates(const struct look *look, struct str body)
 	fflush(stdout);
 }
 
-static void ask(void *context)
+static void ask_for_limits(void *context)
 {
 	const struct look *look = context;
 
 	ipc_channel_send(look->channel, LIMITS_TALK_ASK, 0, STR(""), NULL, 0);
 }
 
-static void on_message(void *context, struct ipc_channel *channel, struct ipc_message *message)
+static void on_limits_message(void *context, struct ipc_channel *channel,
+			      struct ipc_message *message)
 {
 	struct look *look = context;
 
 	(void)channel;
 	if (message->type == LIMITS_TALK_CLASSES) {
-		print(look, message->body);
+		print_limit_classes(look, message->body);
 		look->has_answer = true;
 	} else if (message->type == LIMITS_TALK_RATES) {
 		print_rates(look, message->body);
@@ -182,7 +184,7 @@ static void on_message(void *context, struct ipc_channel *channel, struct ipc_me
 	}
 }
 
-static void on_lost(void *context, struct ipc_channel *channel)
+static void on_limits_lost(void *context, struct ipc_channel *channel)
 {
 	struct look *look = context;
 
@@ -195,9 +197,9 @@ static void on_lost(void *context, struct ipc_channel *channel)
 	os_loop_stop(look->loop);
 }
 
-static const struct ipc_channel_handler handler = {on_message, on_lost};
+static const struct ipc_channel_handler handler = {on_limits_message, on_limits_lost};
 
-static int run(struct look *look, const struct config *config)
+static int run_limits(struct look *look, const struct config *config)
 {
 	char path[4096];
 	int socket;
@@ -212,9 +214,9 @@ static int run(struct look *look, const struct config *config)
 	}
 	look->status = COMMAND_FAILED;
 	look->loop = os_loop_new();
-	look->again = os_timer_new(look->loop, ask, look);
+	look->again = os_timer_new(look->loop, ask_for_limits, look);
 	look->channel = ipc_channel_new(look->loop, socket, &handler, look);
-	ask(look);
+	ask_for_limits(look);
 	os_loop_run(look->loop);
 	ipc_channel_close(look->channel);
 	os_timer_free(look->again);
@@ -235,7 +237,7 @@ int command_limits(const struct command *command, int argc, char **argv)
 		return COMMAND_FAILED;
 	look.json = options.common.json;
 	look.is_watching = options.watch;
-	status = run(&look, config);
+	status = run_limits(&look, config);
 	config_free(config);
 	return status;
 }

@@ -32,7 +32,7 @@ static void append_operands(const char *text, struct buffer *out)
 	}
 }
 
-static void append_option(const struct command_option *option, struct buffer *out)
+static void append_option_mdoc(const struct command_option *option, struct buffer *out)
 {
 	buffer_append_format(out, "Fl %s", option->name + 1);
 	if (option->argument != NULL) {
@@ -48,7 +48,7 @@ static void append_usage(const struct command *command, struct buffer *out)
 	for (const struct command_option *option = command->options;
 	     option != NULL && option->name != NULL; option++) {
 		buffer_append_string(out, ".Op ");
-		append_option(option, out);
+		append_option_mdoc(option, out);
 		buffer_append_byte(out, '\n');
 	}
 	append_operands(command->arguments, out);
@@ -61,17 +61,17 @@ static const struct command_option *append_meaning(const struct command_option *
 	const char *help = option->help;
 
 	buffer_append_string(out, ".It ");
-	append_option(option, out);
+	append_option_mdoc(option, out);
 	for (option++; option->name != NULL && option->help == NULL; option++) {
 		buffer_append_string(out, " , ");
-		append_option(option, out);
+		append_option_mdoc(option, out);
 	}
 	buffer_append_byte(out, '\n');
 	mdoc_append_text(out, help);
 	return option;
 }
 
-static void append_options(const struct command *command, struct buffer *out)
+static void append_options_mdoc(const struct command *command, struct buffer *out)
 {
 	const struct command_option *option = command->options;
 
@@ -82,7 +82,7 @@ static void append_options(const struct command *command, struct buffer *out)
 	buffer_append_string(out, ".El\n");
 }
 
-static void append_exits(const struct command *command, struct buffer *out)
+static void append_exits_mdoc(const struct command *command, struct buffer *out)
 {
 	const struct command_exit *exit =
 		command->exits != NULL ? command->exits : command_usual_exits;
@@ -123,7 +123,7 @@ static void append_summary(const struct command *command, struct buffer *out)
 	append_paragraphs(command->help, out);
 }
 
-static void append_subcommands(const struct command *command, struct buffer *out)
+static void append_subcommands_mdoc(const struct command *command, struct buffer *out)
 {
 	for (const struct command *sub = command->subcommands; sub != NULL && sub->name != NULL;
 	     sub++) {
@@ -190,14 +190,14 @@ static const struct {
 	void (*append)(const struct command *command, struct buffer *out);
 	bool is_of_all; /* it does not concern a particular command */
 } directives[] = {
-	{"usage", append_usage},         {"summary", append_summary},
-	{"options", append_options},     {"exits", append_exits},
-	{"list", append_subcommands},    {"commands", append_commands, true},
-	{"events", append_events, true}, {"fields", append_fields, true},
+	{"usage", append_usage},           {"summary", append_summary},
+	{"options", append_options_mdoc},  {"exits", append_exits_mdoc},
+	{"list", append_subcommands_mdoc}, {"commands", append_commands, true},
+	{"events", append_events, true},   {"fields", append_fields, true},
 };
 
 /* Expands "options queue list", without the signs around it. */
-static bool fill(struct str line, struct buffer *out)
+static bool expand_manual_directive(struct str line, struct buffer *out)
 {
 	const struct command *command;
 	struct str word;
@@ -222,7 +222,7 @@ bool command_fill_manual(struct str text, struct buffer *out, struct buffer *why
 	while (text.length > 0) {
 		(void)str_split(&text, '\n', &line);
 		if (line.length > 2 && line.data[0] == '@' && line.data[line.length - 1] == '@') {
-			if (fill(str_slice(line.data + 1, line.length - 2), out))
+			if (expand_manual_directive(str_slice(line.data + 1, line.length - 2), out))
 				continue;
 			buffer_append_str(why, line);
 			return false;

@@ -8,7 +8,7 @@
 #include "program/command/command.h"
 #include <stdio.h>
 
-static void tell_problems(const struct config_problems *problems, const char *file)
+static void tell_config_problems(const struct config_problems *problems, const char *file)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
 
@@ -42,13 +42,14 @@ static struct serve_origin find_origin(const struct serve_options *options, stru
 }
 
 /* The service manager has nothing to do with a successor yet. */
-static int load_config(const struct serve_options *options, struct buffer *text,
-		       struct config **config_out)
+static int load_config_to_serve(const struct serve_options *options, struct buffer *text,
+				struct config **config_out)
 {
 	const char *file = options->common.config_file;
 
-	return options->successor ? command_config_load(file, text, config_out)
-				  : command_config_load_with(file, text, config_out, tell_problems);
+	return options->successor
+		       ? command_config_load(file, text, config_out)
+		       : command_config_load_with(file, text, config_out, tell_config_problems);
 }
 
 int command_serve(const struct command *command, int argc, char **argv)
@@ -63,7 +64,7 @@ int command_serve(const struct command *command, int argc, char **argv)
 
 	if (!command_parse_plain(command, argc, argv, &options.common, &status))
 		return status;
-	if (load_config(&options, &text, &config) < 0)
+	if (load_config_to_serve(&options, &text, &config) < 0)
 		return COMMAND_NEVER;
 	origin = find_origin(&options, &names);
 	logs_elsewhere = config->log_target == CONFIG_LOG_SYSLOG;

@@ -28,7 +28,7 @@ pid_t command_find_node(const struct command *command, const struct config *conf
 	return pid > 0 ? pid : 0;
 }
 
-static int tell(const struct command *command, pid_t pid, uid_t owner, int signal)
+static int signal_supervisor(const struct command *command, pid_t pid, uid_t owner, int signal)
 {
 	int error = os_process_signal_of(pid, owner, signal);
 
@@ -108,7 +108,7 @@ int command_make_request(const struct command *command, const struct config *con
 			config->run, request->kind, strerror(-error));
 		return COMMAND_FAILED;
 	}
-	status = tell(command, pid, owner, signal);
+	status = signal_supervisor(command, pid, owner, signal);
 	return status == COMMAND_OK ? wait_for_request(command, config, request, record.begun)
 				    : status;
 }
@@ -144,7 +144,7 @@ int command_reload(const struct command *command, int argc, char **argv)
 }
 
 /* Waits until the supervisor's lock on the file is gone, when all its processes have ended. */
-static int wait_for_end(const struct command *command, const struct config *config)
+static int wait_for_end_of_supervisor(const struct command *command, const struct config *config)
 {
 	uint32_t seconds = config->stop_timeout + STOP_MORE_SECONDS;
 	uid_t owner;
@@ -174,9 +174,9 @@ int command_stop(const struct command *command, int argc, char **argv)
 	status = COMMAND_FAILED;
 	pid = command_find_node(command, config, &owner);
 	if (pid > 0)
-		status = tell(command, pid, owner, SIGTERM);
+		status = signal_supervisor(command, pid, owner, SIGTERM);
 	if (pid > 0 && status == COMMAND_OK)
-		status = wait_for_end(command, config);
+		status = wait_for_end_of_supervisor(command, config);
 	config_free(config);
 	return status;
 }

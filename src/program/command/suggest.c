@@ -4,7 +4,7 @@
 
 enum { WORD_MAX = 40 };
 
-static unsigned least(unsigned a, unsigned b)
+static unsigned lesser_distance(unsigned a, unsigned b)
 {
 	return a < b ? a : b;
 }
@@ -24,10 +24,11 @@ static unsigned distance_of(struct str a, struct str b)
 		for (unsigned j = 1; j <= b.length; j++) {
 			bool is_same = a.data[i - 1] == b.data[j - 1];
 
-			row[j] = least(least(last[j] + 1, row[j - 1] + 1), last[j - 1] + !is_same);
+			row[j] = lesser_distance(lesser_distance(last[j] + 1, row[j - 1] + 1),
+						 last[j - 1] + !is_same);
 			if (i > 1 && j > 1 && a.data[i - 1] == b.data[j - 2] &&
 			    a.data[i - 2] == b.data[j - 1])
-				row[j] = least(row[j], before[j - 2] + 1);
+				row[j] = lesser_distance(row[j], before[j - 2] + 1);
 		}
 		before = last;
 		last = row;

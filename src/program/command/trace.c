@@ -16,14 +16,14 @@ struct logs {
 	size_t count;
 };
 
-static int failed(const char *file, int error)
+static int fail_trace_file(const char *file, int error)
 {
 	fprintf(stderr, "stagepost trace: %s: %s\n", file, strerror(error));
 	return COMMAND_FAILED;
 }
 
 /* Copies a pipe's data to a file, because it must be read twice. */
-static FILE *copy_input(void)
+static FILE *copy_log_input(void)
 {
 	char piece[16 * 1024];
 	int file = os_stream_temporary();
@@ -81,7 +81,7 @@ static int refuse_binary(const char *name, const char *reader)
 	return COMMAND_FAILED;
 }
 
-static int open_log(struct logs *logs, const char *name)
+static int open_log_to_trace(struct logs *logs, const char *name)
 {
 	bool is_input = strcmp(name, "-") == 0;
 	const char *reader;
@@ -89,10 +89,10 @@ static int open_log(struct logs *logs, const char *name)
 
 	if (is_input && isatty(STDIN_FILENO))
 		fputs("stagepost trace: reading the log from standard input\n", stderr);
-	file = is_input ? copy_input() : fopen(name, "r");
+	file = is_input ? copy_log_input() : fopen(name, "r");
 
 	if (file == NULL)
-		return failed(name, errno != 0 ? errno : EIO);
+		return fail_trace_file(name, errno != 0 ? errno : EIO);
 	logs->names[logs->count] = name;
 	logs->files[logs->count++] = file;
 	reader = reader_of(file);
@@ -134,7 +134,7 @@ static int read_logs(struct trace_story *story, const struct logs *logs, int *st
 		for (size_t i = 0; error == 0 && i < logs->count; i++) {
 			error = offer_file(story, logs->files[i], &line, &size);
 			if (ferror(logs->files[i]) && *status_out == COMMAND_OK)
-				*status_out = failed(logs->names[i], errno);
+				*status_out = fail_trace_file(logs->names[i], errno);
 		}
 	} while (error == 0 && !trace_story_is_whole(story));
 	free(line);
@@ -148,7 +148,7 @@ struct telling {
 	struct buffer text;
 };
 
-static void tell(void *context, const struct log_line *line)
+static void tell_traced_line(void *context, const struct log_line *line)
 {
 	struct telling *telling = context;
 
@@ -161,7 +161,7 @@ static void tell(void *context, const struct log_line *line)
 	telling->count++;
 }
 
-static int trace(const char *id, const struct logs *logs, bool json)
+static int trace_id(const char *id, const struct logs *logs, bool json)
 {
 	struct trace_story *story = trace_story_new(str_from(id));
 	struct telling telling = {.json = json};
@@ -176,7 +176,7 @@ static int trace(const char *id, const struct logs *logs, bool json)
 	if (read_logs(story, logs, &status) < 0)
 		fputs("stagepost trace: the story is too long; here is a part of it\n", stderr);
 	telling.with_id = trace_story_id_count(story) > 1;
-	trace_story_each(story, tell, &telling);
+	trace_story_each(story, tell_traced_line, &telling);
 	trace_story_free(story);
 	buffer_clear(&telling.text);
 	if (telling.count > 0)
@@ -204,11 +204,11 @@ int command_trace(const struct command *command, int argc, char **argv)
 	logs.names = memory_alloc_zero((size_t)argc, sizeof *logs.names);
 	status = COMMAND_OK;
 	if (options.first + 1 == argc)
-		status = open_log(&logs, "-");
+		status = open_log_to_trace(&logs, "-");
 	for (int i = options.first + 1; status == COMMAND_OK && i < argc; i++)
-		status = open_log(&logs, argv[i]);
+		status = open_log_to_trace(&logs, argv[i]);
 	if (status == COMMAND_OK)
-		status = trace(argv[options.first], &logs, options.json);
+		status = trace_id(argv[options.first], &logs, options.json);
 	close_logs(&logs);
 	return status;
 }

@@ -52,7 +52,8 @@ struct watch {
 static const char *const json_sides[] = {"client", "server", ""};
 static const char *const arrows[] = {">", "<", "-"};
 
-static void print_json(struct buffer *out, struct str process, const struct transcript_said *said)
+static void append_transcript_json(struct buffer *out, struct str process,
+				   const struct transcript_said *said)
 {
 	char time[TIMESTAMP_SIZE];
 
@@ -72,7 +73,8 @@ static void print_json(struct buffer *out, struct str process, const struct tran
 }
 
 /* "10:33:11.482 smtpd[4711] 3 192.0.2.7 > EHLO mail.example.com", in local time. */
-static void print_text(struct buffer *out, struct str process, const struct transcript_said *said)
+static void append_transcript_text(struct buffer *out, struct str process,
+				   const struct transcript_said *said)
 {
 	time_t seconds = (time_t)(said->time_us / SECOND_US);
 	char clock[16] = "";
@@ -89,7 +91,7 @@ static void print_text(struct buffer *out, struct str process, const struct tran
 	buffer_append_byte(out, '\n');
 }
 
-static void print(const struct watch *watch, struct str body)
+static void print_transcript_line(const struct watch *watch, struct str body)
 {
 	struct buffer out CLEANUP(buffer_clear) = {0};
 	struct unpack in = {body, false};
@@ -99,26 +101,27 @@ static void print(const struct watch *watch, struct str body)
 	if (in.failed || !transcript_unpack_said(in.rest, &said))
 		return;
 	if (watch->json)
-		print_json(&out, process, &said);
+		append_transcript_json(&out, process, &said);
 	else
-		print_text(&out, process, &said);
+		append_transcript_text(&out, process, &said);
 	command_queue_flush(&out);
 	fflush(stdout);
 }
 
-static void end(struct watch *watch, int status)
+static void end_watch(struct watch *watch, int status)
 {
 	watch->status = status;
 	watch->is_over = true;
 	os_loop_stop(watch->loop);
 }
 
-static void complain(const struct watch *watch, struct str why)
+static void complain_about_watch(const struct watch *watch, struct str why)
 {
 	fprintf(stderr, "stagepost %s: " STR_FORMAT "\n", watch->command->name, STR_ARGUMENTS(why));
 }
 
-static void on_message(void *context, struct ipc_channel *channel, struct ipc_message *message)
+static void on_transcript_message(void *context, struct ipc_channel *channel,
+				  struct ipc_message *message)
 {
 	struct watch *watch = context;
 
@@ -129,35 +132,36 @@ static void on_message(void *context, struct ipc_channel *channel, struct ipc_me
 		fputs("watching; Ctrl-C ends it\n", stderr);
 		break;
 	case TRANSCRIPT_TALK_LINE:
-		print(watch, message->body);
+		print_transcript_line(watch, message->body);
 		break;
 	case TRANSCRIPT_TALK_END:
-		end(watch, COMMAND_OK);
+		end_watch(watch, COMMAND_OK);
 		break;
 	case TRANSCRIPT_TALK_REFUSED:
-		complain(watch, message->body);
-		end(watch, COMMAND_FAILED);
+		complain_about_watch(watch, message->body);
+		end_watch(watch, COMMAND_FAILED);
 		break;
 	default:
 		break;
 	}
 }
 
-static void on_lost(void *context, struct ipc_channel *channel)
+static void on_transcript_lost(void *context, struct ipc_channel *channel)
 {
 	struct watch *watch = context;
 
 	(void)channel;
 	if (watch->is_over)
 		return;
-	complain(watch, watch->has_begun ? STR("the mail system has ended")
-					 : STR("the mail system does not answer"));
-	end(watch, COMMAND_FAILED);
+	complain_about_watch(watch, watch->has_begun ? STR("the mail system has ended")
+						     : STR("the mail system does not answer"));
+	end_watch(watch, COMMAND_FAILED);
 }
 
-static const struct ipc_channel_handler handler = {on_message, on_lost};
+static const struct ipc_channel_handler handler = {on_transcript_message, on_transcript_lost};
 
-static void ask(struct watch *watch, const struct transcript_filter *filter, uint32_t seconds)
+static void ask_for_transcript(struct watch *watch, const struct transcript_filter *filter,
+			       uint32_t seconds)
 {
 	struct buffer body CLEANUP(buffer_clear) = {0};
 
@@ -166,7 +170,7 @@ static void ask(struct watch *watch, const struct transcript_filter *filter, uin
 	ipc_channel_send(watch->channel, TRANSCRIPT_TALK_WATCH, 0, buffer_view(&body), NULL, 0);
 }
 
-static int connect_to(const struct watch *watch, const struct config *config)
+static int connect_to_transcript(const struct watch *watch, const struct config *config)
 {
 	char path[4096];
 	int socket;
@@ -184,13 +188,13 @@ static int connect_to(const struct watch *watch, const struct config *config)
 static int watch_sessions(struct watch *watch, const struct config *config,
 			  const struct transcript_filter *filter, uint32_t seconds)
 {
-	int socket = connect_to(watch, config);
+	int socket = connect_to_transcript(watch, config);
 
 	if (socket < 0)
 		return COMMAND_FAILED;
 	watch->loop = os_loop_new();
 	watch->channel = ipc_channel_new(watch->loop, socket, &handler, watch);
-	ask(watch, filter, seconds);
+	ask_for_transcript(watch, filter, seconds);
 	os_loop_run(watch->loop);
 	ipc_channel_close(watch->channel);
 	return watch->status;

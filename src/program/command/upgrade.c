@@ -39,7 +39,7 @@ const struct command_exit command_upgrade_exits[] = {
 	{0, NULL},
 };
 
-static void print_finding(void *context, const struct formats_finding *finding)
+static void print_format_finding(void *context, const struct formats_finding *finding)
 {
 	const struct command *command = context;
 
@@ -63,7 +63,7 @@ static void print_finding(void *context, const struct formats_finding *finding)
 static bool check_formats(const struct command *command, const struct config *config,
 			  const struct upgrade_options *options, int *status_out)
 {
-	int verdict = formats_check(config, print_finding, (void *)(uintptr_t)command);
+	int verdict = formats_check(config, print_format_finding, (void *)(uintptr_t)command);
 
 	if (verdict < 0) {
 		fprintf(stderr,

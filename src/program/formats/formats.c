@@ -110,8 +110,8 @@ static int schema_of(const char *path, uint64_t *schema_out)
 	return 0;
 }
 
-static int check_directory(const struct config_directory *directory,
-			   struct formats_finding *finding)
+static int check_format_of_directory(const struct config_directory *directory,
+				     struct formats_finding *finding)
 {
 	int error;
 
@@ -134,7 +134,7 @@ int formats_check(const struct config *config,
 {
 	struct queue_formats queue = {.newest = 0};
 	struct formats_finding directory = {FORMATS_SAME};
-	int error = check_directory(&config->directory, &directory);
+	int error = check_format_of_directory(&config->directory, &directory);
 
 	if (directory.verdict != FORMATS_SAME)
 		each(context, &directory);

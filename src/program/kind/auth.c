@@ -22,7 +22,7 @@ struct auth_process {
 
 static struct auth_process process; /* global, as open() is called before there is a state */
 
-static int fail(const char *operation, int error)
+static int fail_auth_start(const char *operation, int error)
 {
 	log_event(EVENT_PROCESS_ERROR, log_string(operation, operation), log_error(error));
 	return error;
@@ -48,9 +48,9 @@ static int open_network(struct child *child)
 	int error = dns_resolver_new(child->loop, child->config->dns_server, &process.resolver);
 
 	if (error < 0)
-		return fail("resolver", error);
+		return fail_auth_start("resolver", error);
 	error = https_new(child->loop, &process.https);
-	return error < 0 ? fail("https", error) : 0;
+	return error < 0 ? fail_auth_start("https", error) : 0;
 }
 
 static int open_process(struct child *child)
@@ -67,7 +67,7 @@ static int open_process(struct child *child)
 }
 
 /* The issuers of tokens are the operator's choice, wherever they are. */
-static void apply(struct child *child)
+static void apply_auth_config(struct child *child)
 {
 	const uid_t users[] = {child_user(child, "smtpd")};
 
@@ -78,7 +78,7 @@ static void apply(struct child *child)
 		auth_server_set_users(process.server, users, COUNT_OF(users));
 }
 
-static int start(struct child *child)
+static int start_auth_process(struct child *child)
 {
 	bool has_directory = child->config->directory.backend != CONFIG_BACKEND_NONE;
 	struct auth_server_ways ways = {.loop = child->loop,
@@ -92,11 +92,11 @@ static int start(struct child *child)
 	child_path(child, "directory", path);
 	snprintf(process.directory, sizeof process.directory, "unix:%s", path);
 	ways.directory = has_directory ? process.directory : NULL;
-	apply(child);
+	apply_auth_config(child);
 	error = auth_server_new(&ways, child->config, &process.server);
 	if (error < 0)
-		return fail("threads", error);
-	apply(child);
+		return fail_auth_start("threads", error);
+	apply_auth_config(child);
 	child_ready(child);
 	return 0;
 }
@@ -111,16 +111,16 @@ static bool is_other_process(const struct config *config, const struct config *o
 	       config->auth.users == CONFIG_AUTH_LDAP;
 }
 
-static void reload(struct child *child, const struct config *old)
+static void reload_auth_process(struct child *child, const struct config *old)
 {
-	apply(child);
+	apply_auth_config(child);
 	if (is_other_process(child->config, old))
 		child_renew(child);
 	else
 		auth_server_configure(process.server, child->config);
 }
 
-static void stop(struct child *child)
+static void stop_auth_process(struct child *child)
 {
 	auth_server_free(process.server);
 	https_free(process.https);
@@ -133,7 +133,8 @@ int auth_process_main(int argc, char **argv, const char *name,
 		      int (*open_binder)(const struct config *config,
 					 const struct auth_binder **binder_out))
 {
-	const struct child_program program = {name, open_process, start, reload, stop};
+	const struct child_program program = {name, open_process, start_auth_process,
+					      reload_auth_process, stop_auth_process};
 
 	process.open_binder = open_binder;
 	return child_main(argc, argv, &program);

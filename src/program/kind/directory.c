@@ -42,17 +42,17 @@ static struct process process; /* global, as open() is called before there is a 
 
 /* --- clients on this machine --- */
 
-static bool is_ours(uid_t user)
+static bool is_privileged_user(uid_t user)
 {
 	return user == 0 || user == os_process_effective_user() ||
 	       user == child_user(process.child, "queue");
 }
 
-static unsigned roles_of(uid_t user)
+static unsigned roles_of_user(uid_t user)
 {
 	unsigned roles = ROLES_OF_ALL;
 
-	if (is_ours(user))
+	if (is_privileged_user(user))
 		return ROLES_OF_OURS;
 	if (user == child_user(process.child, "list")) /* several may have one user */
 		roles |= ROLES_OF_LIST;
@@ -70,7 +70,7 @@ static void on_client(void *context, int socket)
 	(void)context;
 	snprintf(peer, sizeof peer, "uid %ld", user == (uid_t)-1 ? -1L : (long)user);
 	directory_transport_plain(socket, &transport);
-	directory_server_accept(process.server, &transport, roles_of(user), peer);
+	directory_server_accept(process.server, &transport, roles_of_user(user), peer);
 }
 
 /* --- socketmap --- */
@@ -114,8 +114,8 @@ static bool has_same_socketmaps(const struct config_directory *a, const struct c
 /* --- listening sockets that a reload removes --- */
 
 /* Whether NAME is "USE ADDRESS" with one of the addresses. */
-static bool is_one_of(const char *name, const char *use, const struct config_endpoint *endpoints,
-		      size_t count)
+static bool is_socket_name_of_use(const char *name, const char *use,
+				  const struct config_endpoint *endpoints, size_t count)
 {
 	char wanted[192];
 
@@ -128,23 +128,25 @@ static bool is_one_of(const char *name, const char *use, const struct config_end
 }
 
 /* The sockets in the run directory, whose names have no space, are there always. */
-static bool is_wanted(const void *context, const struct child_socket *socket)
+static bool is_socket_wanted(const void *context, const struct child_socket *socket)
 {
 	const struct config_directory *config = context;
 
 	return strchr(socket->name, ' ') == NULL ||
-	       is_one_of(socket->name, "socketmap", config->socketmaps, config->socketmap_count) ||
-	       is_one_of(socket->name, "directory", config->listens, config->listen_count);
+	       is_socket_name_of_use(socket->name, "socketmap", config->socketmaps,
+				     config->socketmap_count) ||
+	       is_socket_name_of_use(socket->name, "directory", config->listens,
+				     config->listen_count);
 }
 
 static void close_unwanted(struct child *child)
 {
-	child_close_sockets(child, is_wanted, &child->config->directory);
+	child_close_sockets(child, is_socket_wanted, &child->config->directory);
 }
 
 /* --- the process --- */
 
-static int open_all(struct child *child)
+static int open_directory_process(struct child *child)
 {
 	int error = 0;
 
@@ -177,7 +179,7 @@ static void tell_unopened(struct child *child, struct buffer *why, int error)
 	child_waits(child, buffer_view(why));
 }
 
-static int start(struct child *child)
+static int start_directory_process(struct child *child)
 {
 	struct buffer why = {0};
 	int listening = child_socket(child, "directory");
@@ -251,7 +253,7 @@ static bool has_same_names(const struct config_directory *a, const struct config
 	       is_same_list(a->changers, a->changer_count, b->changers, b->changer_count);
 }
 
-static void reload(struct child *child, const struct config *old)
+static void reload_directory_process(struct child *child, const struct config *old)
 {
 	directory_server_configure(process.server, child->config);
 	if (has_same_socketmaps(&old->directory, &child->config->directory) &&
@@ -267,7 +269,7 @@ static void reload(struct child *child, const struct config *old)
 		child_renew(child);
 }
 
-static void end(void)
+static void end_directory_process(void)
 {
 	directory_server_tell(process.server, NULL, NULL);
 	directory_socketmap_free(process.socketmap);
@@ -284,12 +286,12 @@ static void end_when_idle(void *context)
 	(void)context;
 	process.waited_us += IDLE_STEP_US;
 	if (directory_server_is_idle(process.server) || process.waited_us > IDLE_PATIENCE_US)
-		end();
+		end_directory_process();
 	else
 		os_timer_start(process.idle, IDLE_STEP_US);
 }
 
-static void stop(struct child *child)
+static void stop_directory_process(struct child *child)
 {
 	if (process.listener != NULL)
 		ipc_listener_stop(process.listener);
@@ -301,7 +303,9 @@ static void stop(struct child *child)
 
 int directory_process_main(int argc, char **argv, const struct directory_backend *backend)
 {
-	const struct child_program program = {backend->program, open_all, start, reload, stop};
+	const struct child_program program = {backend->program, open_directory_process,
+					      start_directory_process, reload_directory_process,
+					      stop_directory_process};
 
 	process.backend = backend;
 	return child_main(argc, argv, &program);

@@ -42,9 +42,9 @@ static const struct config_directory *config_of(const struct directory_network *
 /* --- contexts --- */
 
 /* NULL in *CONTEXT_OUT if none is WANTED. */
-static int open_context(enum tls_side side, bool is_wanted,
-			const struct tls_mutual_settings *settings,
-			struct tls_context **context_out, struct buffer *reason)
+static int open_wanted_tls_context(enum tls_side side, bool is_wanted,
+				   const struct tls_mutual_settings *settings,
+				   struct tls_context **context_out, struct buffer *reason)
 {
 	*context_out = NULL;
 	return is_wanted ? tls_mutual_open(side, settings, context_out, reason) : 0;
@@ -64,7 +64,7 @@ static struct tls_mutual_settings find_settings(const struct directory_network *
 	};
 }
 
-static bool is_complete(const struct tls_mutual_settings *settings)
+static bool is_complete_tls_setting(const struct tls_mutual_settings *settings)
 {
 	return settings->chain.length > 0 && settings->authorities.length > 0;
 }
@@ -76,17 +76,18 @@ static int open_contexts(const struct directory_network *network, struct context
 	const struct tls_mutual_settings settings = find_settings(network);
 	int error;
 
-	if (!is_complete(&settings)) {
+	if (!is_complete_tls_setting(&settings)) {
 		buffer_append_string(reason, settings.chain.length == 0
 						     ? "there is no certificate that can be used"
 						     : "there are no authorities that can be used");
 		return -ENOENT;
 	}
-	error = open_context(TLS_SERVER, config->listen_count > 0, &settings, &out->server, reason);
+	error = open_wanted_tls_context(TLS_SERVER, config->listen_count > 0, &settings,
+					&out->server, reason);
 	if (error < 0)
 		return error;
-	error = open_context(TLS_CLIENT, config_directory_dials(config), &settings, &out->client,
-			     reason);
+	error = open_wanted_tls_context(TLS_CLIENT, config_directory_dials(config), &settings,
+					&out->client, reason);
 	if (error < 0)
 		tls_context_free(out->server);
 	return error;
@@ -99,7 +100,7 @@ static void free_contexts(const struct contexts *contexts)
 }
 
 /* What cannot be opened leaves the former ones in force. */
-static void renew_now(void *context)
+static void renew_tls_contexts_now(void *context)
 {
 	struct directory_network *network = context;
 	const struct contexts old = network->contexts;
@@ -128,8 +129,8 @@ static void renew_contexts(struct directory_network *network)
 	    !config_directory_has_tls(config_of(network)))
 		return;
 	settings = find_settings(network);
-	if (is_complete(&settings))
-		renew_now(network);
+	if (is_complete_tls_setting(&settings))
+		renew_tls_contexts_now(network);
 	else
 		os_timer_start(network->patience, KEYS_PATIENCE_US);
 }
@@ -140,7 +141,7 @@ int directory_network_open(struct child *child, struct directory_network **netwo
 	int error;
 
 	network->child = child;
-	network->patience = os_timer_new(child->loop, renew_now, network);
+	network->patience = os_timer_new(child->loop, renew_tls_contexts_now, network);
 	if (config_directory_dials(config_of(network))) {
 		error = dns_resolver_new(child->loop, child->config->dns_server,
 					 &network->resolver);
@@ -161,15 +162,15 @@ const struct directory_dialer *directory_network_dialer(const struct directory_n
 
 /* --- clients --- */
 
-static void on_accepted(void *context, const struct directory_transport *transport, unsigned roles,
-			const char *peer)
+static void on_directory_client_accepted(void *context, const struct directory_transport *transport,
+					 unsigned roles, const char *peer)
 {
 	struct directory_network *network = context;
 
 	directory_server_accept(network->server, transport, roles, peer);
 }
 
-static struct door *find_door(const struct directory_network *network, const char *name)
+static struct door *find_network_door(const struct directory_network *network, const char *name)
 {
 	for (struct door *door = network->doors; door != NULL; door = door->next)
 		if (strcmp(door->name, name) == 0)
@@ -182,13 +183,13 @@ static void open_door(struct directory_network *network, const char *name)
 	int socket = child_socket(network->child, name);
 	struct door *door;
 
-	if (socket < 0 || find_door(network, name) != NULL)
+	if (socket < 0 || find_network_door(network, name) != NULL)
 		return;
 	door = memory_alloc_zero(1, sizeof *door);
 	snprintf(door->name, sizeof door->name, "%s", name);
 	door->acceptor =
 		directory_acceptor_new(network->child->loop, socket, network->contexts.server,
-				       config_of(network), on_accepted, network);
+				       config_of(network), on_directory_client_accepted, network);
 	door->next = network->doors;
 	network->doors = door;
 }
@@ -209,7 +210,7 @@ static void open_doors(struct directory_network *network)
 	}
 }
 
-static bool is_wanted(const struct directory_network *network, const struct door *door)
+static bool is_listener_wanted(const struct directory_network *network, const struct door *door)
 {
 	const struct config_directory *config = config_of(network);
 	char name[192];
@@ -229,7 +230,7 @@ static void close_doors(struct directory_network *network)
 	while (*place != NULL) {
 		struct door *door = *place;
 
-		if (is_wanted(network, door)) {
+		if (is_listener_wanted(network, door)) {
 			place = &door->next;
 			continue;
 		}
@@ -241,7 +242,7 @@ static void close_doors(struct directory_network *network)
 
 /* --- life --- */
 
-static void on_changed(void *context)
+static void on_tls_files_changed(void *context)
 {
 	struct directory_network *network = context;
 
@@ -258,7 +259,7 @@ static void ask_for_keys(struct directory_network *network)
 	if (network->keys != NULL || !config_directory_has_tls(config_of(network)))
 		return;
 	child_path(network->child, "keys", path);
-	network->keys = keys_new(network->child->loop, path, on_changed, network);
+	network->keys = keys_new(network->child->loop, path, on_tls_files_changed, network);
 }
 
 void directory_network_listen(struct directory_network *network, struct directory_server *server)
@@ -275,7 +276,7 @@ void directory_network_configure(struct directory_network *network)
 		directory_acceptor_configure(door->acceptor, network->contexts.server,
 					     config_of(network));
 	ask_for_keys(network);
-	on_changed(network);
+	on_tls_files_changed(network);
 }
 
 void directory_network_stop(struct directory_network *network)

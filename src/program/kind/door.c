@@ -76,7 +76,7 @@ static size_t session_limit(const struct door *door)
 }
 
 /* Whether there is room for one more session, if necessary by closing an idle one. */
-static bool has_room(void *context)
+static bool has_room_for_session(void *context)
 {
 	const struct listener *listener = context;
 	struct door *door = listener->door;
@@ -95,7 +95,7 @@ static void turn_one_away(struct door *door)
 }
 
 /* Descriptors may be exhausted, which messages need, too. */
-static void on_failed(void *context, int error)
+static void on_accept_failed(void *context, int error)
 {
 	const struct listener *listener = context;
 
@@ -109,7 +109,7 @@ static void on_failed(void *context, int error)
 		turn_one_away(listener->door);
 }
 
-static void on_accepted(void *context, int socket, const union os_socket_address *peer)
+static void on_mail_client_accepted(void *context, int socket, const union os_socket_address *peer)
 {
 	const struct listener *listener = context;
 	struct door *door = listener->door;
@@ -124,7 +124,8 @@ static void on_accepted(void *context, int socket, const union os_socket_address
 				   peer, STR(""));
 }
 
-static const struct os_listener_handler listener_handler = {on_accepted, on_failed, has_room};
+static const struct os_listener_handler listener_handler = {on_mail_client_accepted,
+							    on_accept_failed, has_room_for_session};
 
 static void go_on_accepting(struct door *door)
 {
@@ -209,7 +210,7 @@ static void add_listeners(struct door *door)
 	}
 }
 
-static bool is_listened_at(const void *context, const struct child_socket *socket)
+static bool is_socket_listened_at(const void *context, const struct child_socket *socket)
 {
 	const struct door *door = context;
 
@@ -256,7 +257,7 @@ static void say_ready(struct door *door)
 		child_ready(door->child);
 }
 
-static void begin(void *context)
+static void begin_accepting_clients(void *context)
 {
 	struct door *door = context;
 
@@ -266,14 +267,14 @@ static void begin(void *context)
 		return;
 	door->is_begun = true;
 	add_listeners(door);
-	child_close_sockets(door->child, is_listened_at,
+	child_close_sockets(door->child, is_socket_listened_at,
 			    door); /* those that a reload meanwhile has removed */
 	say_ready(door);
 }
 
 static void wait_to_begin(struct door *door)
 {
-	door->patience = os_timer_new(door->child->loop, begin, door);
+	door->patience = os_timer_new(door->child->loop, begin_accepting_clients, door);
 	os_timer_start(door->patience, PATIENCE_US);
 }
 
@@ -282,10 +283,10 @@ static void on_one_less(void *context)
 	struct door *door = context;
 
 	if (--door->lacks == 0)
-		begin(door);
+		begin_accepting_clients(door);
 }
 
-static void on_queue(void *context)
+static void on_intake_queue_connected(void *context)
 {
 	struct door *door = context;
 
@@ -374,14 +375,14 @@ static void configure_tls(struct door *door)
 	}
 }
 
-static void open_queue(struct door *door)
+static void connect_intake_to_queue(struct door *door)
 {
 	char path[108];
 
 	child_path(door->child, "queue", path);
 	door->intake.queue = queue_client_new(door->child->loop, path, STOCK);
 	queue_client_set_reserve(door->intake.queue, door->child->config->queue_reserve);
-	queue_client_when_connected(door->intake.queue, on_queue, door);
+	queue_client_when_connected(door->intake.queue, on_intake_queue_connected, door);
 	door->lacks++;
 }
 
@@ -425,7 +426,7 @@ int door_start(struct child *child, const struct door_kind *kind)
 	if (accounts >= 0)
 		door->intake.accounts = intake_accounts_new(child->loop, accounts);
 	door->intake.clients = limit_clients_new();
-	open_queue(door);
+	connect_intake_to_queue(door);
 	open_directory(door);
 	configure_names(door);
 	configure_auth(door);
@@ -455,7 +456,7 @@ void door_reload(struct child *child, const struct config *old)
 	if (door->lacks > lacks) /* clients wait in the kernel's queue, as at the start */
 		wait_to_begin(door);
 	else
-		begin(door);
+		begin_accepting_clients(door);
 }
 
 void door_stop(struct child *child)

@@ -31,8 +31,8 @@ static const enum smtp_sender_rule sender_rules[] = {
 	[CONFIG_SENDER_LOGIN_STRICT] = SMTP_SENDER_STRICT,
 };
 
-static struct smtp_server_rules rules_of(const struct config *config,
-					 const struct config_listen *listen)
+static struct smtp_server_rules rules_of_smtp_server(const struct config *config,
+						     const struct config_listen *listen)
 {
 	static const enum smtp_bare_newline bare_newlines[] = {
 		[CONFIG_BARE_NEWLINE_AUTO] = SMTP_BARE_NEWLINE_AUTO,
@@ -72,7 +72,7 @@ void door_service_fill(struct smtp_service *service, const struct config *config
 	service->is_our_address = intake_is_our_address;
 	service->watch = (struct smtp_watch){transcript_is_on(), intake_tell_line};
 	service->local_domain = memory_copy_string(config_default_domain(config));
-	service->rules = rules_of(config, listen);
+	service->rules = rules_of_smtp_server(config, listen);
 	service->limits = (struct smtp_server_limits){
 		.message_size = config->maxsize,
 		.recipients = config->maxrecipients,

@@ -32,7 +32,7 @@ static void on_job(void *context, struct deliver_helper_job *job)
 	service->kind->deliver(service->transport, job);
 }
 
-static void on_lost(void *context)
+static void on_service_helper_lost(void *context)
 {
 	struct service *service = context;
 
@@ -47,7 +47,7 @@ static void on_drain(void *context)
 		service->kind->drain(service->transport);
 }
 
-static const struct deliver_helper_handler handler = {on_job, on_drain, on_lost};
+static const struct deliver_helper_handler handler = {on_job, on_drain, on_service_helper_lost};
 
 static const struct service_kind *find_kind(enum config_service_kind kind)
 {
@@ -59,8 +59,8 @@ static const struct service_kind *find_kind(enum config_service_kind kind)
 }
 
 /* NAME: a service of CONFIG, or one that always exists. */
-static void add_service(const char *name, const struct config_service *config,
-			const struct service_kind *kind)
+static void add_transport_service(const char *name, const struct config_service *config,
+				  const struct service_kind *kind)
 {
 	struct service *service = memory_alloc_zero(1, sizeof *service);
 	struct child *child = program.child;
@@ -90,7 +90,7 @@ static void drop_service(struct service **place)
 	free(service);
 }
 
-static bool has_service(const char *name)
+static bool has_running_service(const char *name)
 {
 	for (const struct service *service = program.services; service != NULL;
 	     service = service->next)
@@ -106,12 +106,12 @@ static void add_missing_services(void)
 	for (size_t i = 0; i < config->service_count; i++) {
 		const struct service_kind *kind = find_kind(config->services[i].kind);
 
-		if (kind != NULL && !has_service(config->services[i].name))
-			add_service(config->services[i].name, &config->services[i], kind);
+		if (kind != NULL && !has_running_service(config->services[i].name))
+			add_transport_service(config->services[i].name, &config->services[i], kind);
 	}
 	for (const struct service_kind *kind = program.own->kinds; kind->new != NULL; kind++)
-		if (kind->name != NULL && !has_service(kind->name))
-			add_service(kind->name, NULL, kind);
+		if (kind->name != NULL && !has_running_service(kind->name))
+			add_transport_service(kind->name, NULL, kind);
 }
 
 /* Whether SERVICE continues with the new configuration. */
@@ -135,7 +135,7 @@ static size_t jobs_of(const struct service *service)
 	return count;
 }
 
-static size_t jobs(void)
+static size_t jobs_of_all_services(void)
 {
 	return jobs_of(program.services) + jobs_of(program.retired);
 }
@@ -169,7 +169,7 @@ static void drop_or_retire(struct service **place)
 	deliver_helper_retire(service->helper);
 }
 
-static void end(void)
+static void end_all_services(void)
 {
 	os_timer_stop(program.stop_check);
 	os_timer_stop(program.retired_check);
@@ -181,19 +181,19 @@ static void end(void)
 }
 
 /* Jobs that cannot be repeated without a duplicate may finish. */
-static void check_stop(void *unused)
+static void check_stop_of_services(void *unused)
 {
 	(void)unused;
-	if (jobs() > 0)
+	if (jobs_of_all_services() > 0)
 		os_timer_start(program.stop_check, STOP_CHECK_US);
 	else
-		end();
+		end_all_services();
 }
 
-static int start(struct child *child)
+static int start_services(struct child *child)
 {
 	program.child = child;
-	program.stop_check = os_timer_new(child->loop, check_stop, NULL);
+	program.stop_check = os_timer_new(child->loop, check_stop_of_services, NULL);
 	program.retired_check = os_timer_new(child->loop, drop_retired, NULL);
 	add_missing_services();
 	child_ready(child);
@@ -203,7 +203,7 @@ static int start(struct child *child)
 /* If a service was removed, its jobs that cannot be repeated without a duplicate continue, if the
  * transport keeps what they need of the old configuration. The others end without a report, and are
  * tried again. */
-static void reload(struct child *child, const struct config *old)
+static void reload_services(struct child *child, const struct config *old)
 {
 	struct service **place = &program.services;
 	bool fits = program.own->fits == NULL || program.own->fits(child->config);
@@ -221,31 +221,33 @@ static void reload(struct child *child, const struct config *old)
 		child_renew(child);
 }
 
-static void stop(struct child *child)
+static void stop_services(struct child *child)
 {
 	(void)child;
 	for (struct service *service = program.services; service != NULL; service = service->next)
 		deliver_helper_retire(service->helper);
-	check_stop(NULL);
+	check_stop_of_services(NULL);
 }
 
-static size_t pending(const struct child *child)
+static size_t pending_jobs_of_services(const struct child *child)
 {
 	(void)child;
-	return jobs();
+	return jobs_of_all_services();
 }
 
-static void hurry(struct child *child)
+static void hurry_services(struct child *child)
 {
 	(void)child;
-	end();
+	end_all_services();
 }
 
 int service_main(int argc, char **argv, const struct service_program *service)
 {
 	const char *file = service->file != NULL ? service->file : service->name;
-	const struct child_program supervised = {file, service->open, start, reload,
-						 stop, pending,       hurry};
+	const struct child_program supervised = {file,           service->open,
+						 start_services, reload_services,
+						 stop_services,  pending_jobs_of_services,
+						 hurry_services};
 
 	program.own = service;
 	return child_main(argc, argv, &supervised);

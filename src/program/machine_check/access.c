@@ -94,7 +94,7 @@ static void check_unit(struct access_check *access, const struct machine_place *
 /* --- what is checked --- */
 
 /* A directory, a pipe or a device in the place of a file; a missing file is no such thing. */
-static void check_kind(struct access_check *access, const struct machine_place *place)
+static void check_kind_of_file(struct access_check *access, const struct machine_place *place)
 {
 	struct os_file_info info;
 
@@ -115,7 +115,7 @@ static void judge_place(struct access_check *access, const struct machine_place 
 	else if (place->is_needed || !is_absent)
 		report_refusal(access, place, uid);
 	if (place->asked.error == 0)
-		check_kind(access, place);
+		check_kind_of_file(access, place);
 }
 
 /* Those of a user of their own, one by one: there are few. */
@@ -132,8 +132,8 @@ static void check_owned_place(struct access_check *access, struct machine_place 
 		judge_place(access, place, owner.uid);
 }
 
-static void check_places(struct access_check *access, struct machine_places *places,
-			 const struct os_process_user *user)
+static void check_access_to_places(struct access_check *access, struct machine_places *places,
+				   const struct os_process_user *user)
 {
 	struct os_access *asked = memory_alloc_zero(places->count + 1, sizeof *asked);
 	uid_t uid = user->change ? user->uid : os_process_effective_user();
@@ -156,7 +156,8 @@ static void check_places(struct access_check *access, struct machine_places *pla
 	free(asked);
 }
 
-static void check_process(struct access_check *access, const struct machine_process *process)
+static void check_access_of_process(struct access_check *access,
+				    const struct machine_process *process)
 {
 	const struct rights *rights = rights_find(process->file);
 	struct machine_places places = {.arena = arena_new()};
@@ -165,7 +166,7 @@ static void check_process(struct access_check *access, const struct machine_proc
 		machine_places_add(&places, access->check.config, process, &rights->places[i]);
 	machine_places_add_others(&places, access->check.config, process);
 	if (places.count > 0)
-		check_places(access, &places, process->user);
+		check_access_to_places(access, &places, process->user);
 	free(places.list);
 	arena_free(places.arena);
 }
@@ -178,6 +179,6 @@ int machine_check_access(const struct config *config, struct str text,
 	struct access_check access = {{config, text, found, context, -1}, unit, reads_secrets};
 
 	for (size_t i = 0; i < count; i++)
-		check_process(&access, &processes[i]);
+		check_access_of_process(&access, &processes[i]);
 	return access.check.worst;
 }

@@ -18,8 +18,8 @@
 /* --- users --- */
 
 /* Only root can change the user: others serve as themselves. */
-static void check_user(struct machine_check *check, enum machine_severity severity,
-		       const char *setting, const char *user)
+static void check_existence_of_user(struct machine_check *check, enum machine_severity severity,
+				    const char *setting, const char *user)
 {
 	struct os_process_user found;
 
@@ -60,27 +60,28 @@ static void check_submit_group(struct machine_check *check)
 				     "there is no group %s on this machine", name);
 }
 
-static void check_users(struct machine_check *check)
+static void check_configured_users(struct machine_check *check)
 {
 	const struct config *config = check->config;
 	char setting[MACHINE_SETTING_SIZE];
 
-	check_user(check, MACHINE_FATAL, "user", config->user);
+	check_existence_of_user(check, MACHINE_FATAL, "user", config->user);
 	check_submit_group(check);
 	for (size_t i = 0; i < CONFIG_PROCESSES; i++) {
 		snprintf(setting, sizeof setting, "process %s.user", config->processes[i].name);
-		check_user(check, MACHINE_FATAL, setting, config->processes[i].user);
+		check_existence_of_user(check, MACHINE_FATAL, setting, config->processes[i].user);
 	}
 	for (size_t i = 0; i < config->service_count; i++) {
 		snprintf(setting, sizeof setting, "service %s.user", config->services[i].name);
-		check_user(check, MACHINE_FAULT, setting, config->services[i].user);
+		check_existence_of_user(check, MACHINE_FAULT, setting, config->services[i].user);
 		check_program_group(check, &config->services[i]);
 	}
 }
 
 /* --- services --- */
 
-static void check_program(struct machine_check *check, const struct config_service *service)
+static void check_program_of_service(struct machine_check *check,
+				     const struct config_service *service)
 {
 	const char *path = service->command[0];
 	char setting[MACHINE_SETTING_SIZE];
@@ -140,13 +141,13 @@ static void check_spool(struct machine_check *check, const struct config_service
 			path, (unsigned)info.mode & 07777);
 }
 
-static void check_services(struct machine_check *check)
+static void check_pipe_services(struct machine_check *check)
 {
 	for (size_t i = 0; i < check->config->service_count; i++) {
 		const struct config_service *service = &check->config->services[i];
 
 		if (service->kind == CONFIG_SERVICE_PIPE && service->command_count > 0)
-			check_program(check, service);
+			check_program_of_service(check, service);
 		if (config_service_is_local(service) && service->path != NULL)
 			check_mailbox_path(check, service);
 		if (service->kind == CONFIG_SERVICE_MBOX && service->path != NULL &&
@@ -158,7 +159,7 @@ static void check_services(struct machine_check *check)
 /* --- files --- */
 
 /* The nearest existing directory above PATH, in which it would be created. */
-static void parent_of(const char *path, char parent[PATH_MAX])
+static void copy_parent_path(const char *path, char parent[PATH_MAX])
 {
 	char *slash;
 
@@ -171,7 +172,8 @@ static void parent_of(const char *path, char parent[PATH_MAX])
 }
 
 /* A directory that exists or will be created by "serve", which does not create its parents. */
-static void check_directory(struct machine_check *check, const char *setting, const char *path)
+static void check_configured_directory(struct machine_check *check, const char *setting,
+				       const char *path)
 {
 	char parent[PATH_MAX];
 	struct os_file_info info;
@@ -189,7 +191,7 @@ static void check_directory(struct machine_check *check, const char *setting, co
 	}
 	if (error != -ENOENT)
 		return;
-	parent_of(path, parent);
+	copy_parent_path(path, parent);
 	if (os_file_info_behind(parent, &info) == -ENOENT) {
 		machine_check_report(check, MACHINE_FATAL, setting,
 				     "%s cannot be made: there is no %s", path, parent);
@@ -206,8 +208,8 @@ static void check_directory_of(struct machine_check *check, const char *setting,
 {
 	char directory[PATH_MAX];
 
-	parent_of(path, directory);
-	check_directory(check, setting, directory);
+	copy_parent_path(path, directory);
+	check_configured_directory(check, setting, directory);
 }
 
 static void check_queue_place(struct machine_check *check)
@@ -230,7 +232,7 @@ static bool is_inside(const char *path, const char *directory)
 	       (path[length] == '\0' || path[length] == '/');
 }
 
-static void check_places(struct machine_check *check)
+static void check_configured_places(struct machine_check *check)
 {
 	const struct config *config = check->config;
 
@@ -242,10 +244,10 @@ static void check_places(struct machine_check *check)
 	else if (is_inside(config->run, config->queue))
 		machine_check_report(check, MACHINE_FATAL, "run", "%s is inside queue, %s",
 				     config->run, config->queue);
-	check_directory(check, "queue", config->queue);
-	check_directory(check, "run", config->run);
+	check_configured_directory(check, "queue", config->queue);
+	check_configured_directory(check, "run", config->run);
 	if (config->mta_sts || config->tls_reports)
-		check_directory(check, "policy_path", config->policy_path);
+		check_configured_directory(check, "policy_path", config->policy_path);
 	check_queue_place(check);
 }
 
@@ -278,7 +280,7 @@ static void check_auth_files(struct machine_check *check)
 			   auth->introspection_secret_file);
 }
 
-static void check_listens(struct machine_check *check)
+static void check_configured_listens(struct machine_check *check)
 {
 	size_t count = 0;
 
@@ -309,8 +311,9 @@ static void check_postmaster(struct machine_check *check)
 
 /* Whether the service of DOMAIN has certainly no mailbox for its postmaster, for whom a server is
  * asked if ASKS_SERVERS. The directory may lead him to a user: "directory check" knows. */
-static bool lacks_postmaster(const struct config *config, const struct config_domain *domain,
-			     bool asks_servers, struct buffer *why)
+static bool lacks_postmaster_of_domain(const struct config *config,
+				       const struct config_domain *domain, bool asks_servers,
+				       struct buffer *why)
 {
 	const struct config_service *service = domain->service;
 	struct buffer address CLEANUP(buffer_clear) = {0};
@@ -336,7 +339,7 @@ static void check_postmaster_of(struct machine_check *check, const struct config
 	struct buffer shown CLEANUP(buffer_clear) = {0};
 	char setting[MACHINE_SETTING_SIZE];
 
-	if (!lacks_postmaster(check->config, domain, asks_servers, &why))
+	if (!lacks_postmaster_of_domain(check->config, domain, asks_servers, &why))
 		return;
 	mail_text_append(&shown, buffer_view(&why), MAIL_TEXT_ASCII);
 	snprintf(setting, sizeof setting, "domain %s.service", domain->name);
@@ -353,14 +356,14 @@ int machine_check(const struct config *config, struct str text, bool reads_secre
 	struct machine_check check = {config, text, found, context, -1};
 
 	machine_check_programs(&check);
-	check_users(&check);
-	check_services(&check);
-	check_places(&check);
+	check_configured_users(&check);
+	check_pipe_services(&check);
+	check_configured_places(&check);
 	check_directory_files(&check);
 	check_auth_files(&check);
 	if (config->dane)
 		machine_check_file(&check, "dns_trust_anchor", config->dns_trust_anchor);
-	check_listens(&check);
+	check_configured_listens(&check);
 	check_postmaster(&check);
 	for (size_t i = 0; i < config->domain_count; i++)
 		check_postmaster_of(&check, &config->domains[i], reads_secrets);

@@ -79,7 +79,8 @@ static void check_submission(struct machine_check *check, const struct config_li
 
 /* --- routes --- */
 
-static bool is_listened_at(const struct config_endpoint *endpoint, const char *host, uint16_t port)
+static bool is_host_listened_at(const struct config_endpoint *endpoint, const char *host,
+				uint16_t port)
 {
 	bool is_any = strcmp(endpoint->host, "0.0.0.0") == 0 || strcmp(endpoint->host, "::") == 0;
 	struct config_endpoint named = {.host = host, .port = port};
@@ -101,7 +102,7 @@ static bool is_here(const struct config *config, const struct config_route *rout
 		for (size_t j = 0; j < config->listens[i].address_count; j++) {
 			const struct config_endpoint *at = &config->listens[i].addresses[j];
 
-			if (is_listened_at(at, host, route->port) ||
+			if (is_host_listened_at(at, host, route->port) ||
 			    (is_own && at->port == route->port && at->port != 0))
 				return true;
 		}
@@ -141,7 +142,7 @@ static void check_lmtp_socket(struct machine_check *check, const struct config_s
 				     service->address.host);
 }
 
-static void check_rate(struct machine_check *check, const struct config_rate *rate)
+static void check_rate_per_user(struct machine_check *check, const struct config_rate *rate)
 {
 	char setting[MACHINE_SETTING_SIZE];
 
@@ -166,5 +167,5 @@ void machine_check_openness(struct machine_check *check)
 	for (size_t i = 0; i < config->service_count; i++)
 		check_lmtp_socket(check, &config->services[i]);
 	for (size_t i = 0; i < config->rate_count; i++)
-		check_rate(check, &config->rates[i]);
+		check_rate_per_user(check, &config->rates[i]);
 }

@@ -38,8 +38,8 @@ static void check_authority(struct machine_check *check, const char *section, co
 	read_authorities(check, setting, own);
 }
 
-static void check_service(struct machine_check *check, const struct config_service *service,
-			  bool *is_usual)
+static void check_peer_of_service(struct machine_check *check, const struct config_service *service,
+				  bool *is_usual)
 {
 	char setting[MACHINE_SETTING_SIZE];
 	bool is_imap = service->kind == CONFIG_SERVICE_IMAP;
@@ -70,7 +70,7 @@ void machine_check_peers(struct machine_check *check)
 	bool is_usual = needs_authority(config->remote_tls) || config->mta_sts;
 
 	for (size_t i = 0; i < config->service_count; i++)
-		check_service(check, &config->services[i], &is_usual);
+		check_peer_of_service(check, &config->services[i], &is_usual);
 	for (size_t i = 0; i < config->tls_policy_count; i++)
 		if (needs_authority(config->tls_policies[i].level))
 			check_authority(check, "tls", config->tls_policies[i].destination,

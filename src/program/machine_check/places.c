@@ -12,8 +12,8 @@
 
 /* --- the list --- */
 
-static struct machine_place *append_place(struct machine_places *places, const char *path,
-					  unsigned wanted, const char *setting)
+static struct machine_place *append_machine_place(struct machine_places *places, const char *path,
+						  unsigned wanted, const char *setting)
 {
 	struct machine_place *place;
 
@@ -29,7 +29,7 @@ static struct machine_place *append_place(struct machine_places *places, const c
 }
 
 PRINTF_LIKE(2, 3)
-static const char *text_of(struct machine_places *places, const char *format, ...)
+static const char *format_setting_text(struct machine_places *places, const char *format, ...)
 {
 	char text[MACHINE_SETTING_SIZE];
 	va_list arguments;
@@ -43,7 +43,7 @@ static const char *text_of(struct machine_places *places, const char *format, ..
 static void add_file_place(struct machine_places *places, const char *path, const char *setting)
 {
 	if (path != NULL && *path != '\0')
-		append_place(places, path, OS_ACCESS_READ, setting)->is_file = true;
+		append_machine_place(places, path, OS_ACCESS_READ, setting)->is_file = true;
 }
 
 static void add_secret_place(struct machine_places *places, const char *path, const char *setting)
@@ -68,7 +68,7 @@ static struct machine_place *add_folder_place(struct machine_places *places, str
 	while (os_file_info_at(OS_FILE_HERE, found, &info) == -ENOENT &&
 	       (slash = strrchr(found, '/')) != NULL && slash != found)
 		*slash = '\0';
-	place = append_place(places, found, OS_ACCESS_WRITE | OS_ACCESS_PASS, setting);
+	place = append_machine_place(places, found, OS_ACCESS_WRITE | OS_ACCESS_PASS, setting);
 	place->is_needed = true;
 	if (strlen(found) < path.length)
 		place->to_make = arena_copy(places->arena, path);
@@ -83,7 +83,7 @@ static bool is_to_be_made(struct machine_places *places, struct str path)
 }
 
 /* The directory that PATH is in; "" if it names none. */
-static struct str parent_of(const char *path)
+static struct str parent_directory_of(const char *path)
 {
 	ptrdiff_t slash = str_find_last(str_from(path), '/');
 
@@ -95,7 +95,7 @@ static void add_database_place(struct machine_places *places, const char *path, 
 			       enum machine_severity severity)
 {
 	struct machine_place *file =
-		append_place(places, path, OS_ACCESS_READ | OS_ACCESS_WRITE, setting);
+		append_machine_place(places, path, OS_ACCESS_READ | OS_ACCESS_WRITE, setting);
 
 	file->severity = severity;
 	file->is_file = true;
@@ -112,8 +112,8 @@ static bool has_database_file(const struct config_directory *directory)
 
 static void add_queue_place(struct machine_places *places, const struct config *config)
 {
-	struct machine_place *place =
-		append_place(places, config->queue, OS_ACCESS_WRITE | OS_ACCESS_PASS, "queue");
+	struct machine_place *place = append_machine_place(
+		places, config->queue, OS_ACCESS_WRITE | OS_ACCESS_PASS, "queue");
 
 	place->severity = MACHINE_FATAL;
 	place->is_needed = !is_to_be_made(places, str_from(config->queue));
@@ -122,15 +122,16 @@ static void add_queue_place(struct machine_places *places, const struct config *
 /* What the supervisor itself opens, and makes. */
 static void add_run_places(struct machine_places *places, const struct config *config)
 {
-	struct str data =
-		has_database_file(&config->directory) ? parent_of(config->directory.path) : STR("");
+	struct str data = has_database_file(&config->directory)
+				  ? parent_directory_of(config->directory.path)
+				  : STR("");
 
 	add_folder_place(places, str_from(config->run), "run")->severity = MACHINE_FATAL;
-	append_place(places, config->file, OS_ACCESS_READ, "the configuration")->severity =
+	append_machine_place(places, config->file, OS_ACCESS_READ, "the configuration")->severity =
 		MACHINE_FATAL;
 	for (size_t i = 0; i < config->included_count; i++)
-		append_place(places, config->included[i], OS_ACCESS_READ, "include")->severity =
-			MACHINE_FATAL;
+		append_machine_place(places, config->included[i], OS_ACCESS_READ, "include")
+			->severity = MACHINE_FATAL;
 	if (is_to_be_made(places, str_from(config->queue)))
 		add_folder_place(places, str_from(config->queue), "queue")->severity =
 			MACHINE_FATAL;
@@ -143,7 +144,7 @@ static void add_mailbox_place(struct machine_places *places, const struct config
 {
 	struct machine_place *place =
 		add_folder_place(places, config_mailbox_base(service),
-				 text_of(places, "service %s.path", service->name));
+				 format_setting_text(places, "service %s.path", service->name));
 
 	place->is_anybodys = service->user != NULL && strcmp(service->user, "%u") == 0;
 	if (service->user != NULL && *service->user != '\0' && !place->is_anybodys)
@@ -172,7 +173,7 @@ static void add_directory_places(struct machine_places *places, const struct con
 	if (!has_database_file(&config->directory))
 		return;
 	add_database_place(places, path, "directory.path", MACHINE_FATAL);
-	data = parent_of(path);
+	data = parent_directory_of(path);
 	if (data.length > 0 && !is_to_be_made(places, data)) /* else the supervisor makes it */
 		add_folder_place(places, data, "directory.path")->severity = MACHINE_FATAL;
 }
@@ -184,9 +185,9 @@ static void add_record_places(struct machine_places *places, const struct config
 
 	if (record->backend == CONFIG_RECORD_SQLITE) {
 		add_database_place(places, record->path, "record.path", MACHINE_FAULT);
-		if (parent_of(record->path).length > 0)
-			add_folder_place(places, parent_of(record->path), "record.path")->severity =
-				MACHINE_FAULT;
+		if (parent_directory_of(record->path).length > 0)
+			add_folder_place(places, parent_directory_of(record->path), "record.path")
+				->severity = MACHINE_FAULT;
 	}
 	for (size_t i = 0; record->backend == CONFIG_RECORD_MARIADB &&
 			   (file = config_record_file(record, i)).setting != NULL;
@@ -196,9 +197,9 @@ static void add_record_places(struct machine_places *places, const struct config
 		const struct config_service *service = &config->services[i];
 
 		if (service->kind == CONFIG_SERVICE_IMAP)
-			add_secret_place(
-				places, service->password_file,
-				text_of(places, "service %s.password_file", service->name));
+			add_secret_place(places, service->password_file,
+					 format_setting_text(places, "service %s.password_file",
+							     service->name));
 	}
 }
 
@@ -210,17 +211,19 @@ static void add_certificate_places(struct machine_places *places, const struct c
 
 		add_secret_place(places, one.chain,
 				 is_directory ? "directory.certificate"
-					      : text_of(places, "certificate %s.chain", one.name));
-		add_secret_place(places, one.key,
-				 is_directory ? "directory.key"
-					      : text_of(places, "certificate %s.key", one.name));
+					      : format_setting_text(places, "certificate %s.chain",
+								    one.name));
+		add_secret_place(
+			places, one.key,
+			is_directory ? "directory.key"
+				     : format_setting_text(places, "certificate %s.key", one.name));
 	}
 	for (size_t i = 0; i < config_authority_count(config); i++) {
 		char setting[MACHINE_SETTING_SIZE];
 
 		machine_check_authority_setting(config, i, setting);
 		add_secret_place(places, config_authority_at(config, i),
-				 text_of(places, "%s", setting));
+				 format_setting_text(places, "%s", setting));
 	}
 	add_secret_place(places, config->relay_passwords, "relay_passwords");
 }
@@ -283,7 +286,7 @@ void machine_places_add(struct machine_places *places, const struct config *conf
 /* Connecting to a UNIX socket is writing to it. */
 static void add_socket_place(struct machine_places *places, const char *path, const char *setting)
 {
-	append_place(places, path, OS_ACCESS_WRITE, setting)->is_socket = true;
+	append_machine_place(places, path, OS_ACCESS_WRITE, setting)->is_socket = true;
 }
 
 static void add_service_places(struct machine_places *places, const struct config_service *service,
@@ -292,12 +295,13 @@ static void add_service_places(struct machine_places *places, const struct confi
 	if (service->kind == CONFIG_SERVICE_LMTP && service->address.port == 0 &&
 	    strcmp(program, "lmtp") == 0)
 		add_socket_place(places, service->address.host,
-				 text_of(places, "service %s.address", service->name));
+				 format_setting_text(places, "service %s.address", service->name));
 	if (service->kind == CONFIG_SERVICE_PIPE && service->command_count > 0 &&
 	    strcmp(program, "launch") == 0 && *service->user != '\0' &&
 	    strcmp(service->user, "%u") != 0)
-		append_place(places, service->command[0], OS_ACCESS_PASS,
-			     text_of(places, "service %s.command", service->name))
+		append_machine_place(
+			places, service->command[0], OS_ACCESS_PASS,
+			format_setting_text(places, "service %s.command", service->name))
 			->owner = service->user;
 }
 

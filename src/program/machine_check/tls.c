@@ -54,7 +54,7 @@ static void check_dates(const struct file_check *files, const struct tls_chain *
 	}
 }
 
-static void check_names(const struct file_check *files, const struct tls_chain *chain)
+static void check_certificate_names(const struct file_check *files, const struct tls_chain *chain)
 {
 	const struct config_certificate *wanted = files->wanted;
 	char setting[MACHINE_SETTING_SIZE];
@@ -79,7 +79,7 @@ static void check_chain(const struct file_check *files, struct str pem, bool *co
 					     "%s: certificate %zu is not signed by the next one",
 					     files->wanted->chain, chain.broken_at);
 		check_dates(files, &chain);
-		check_names(files, &chain);
+		check_certificate_names(files, &chain);
 		*covers_host |= tls_chain_covers(&chain, str_from(files->check->config->hostname));
 	}
 	arena_free(arena);
@@ -108,7 +108,7 @@ static void check_certificate(struct machine_check *check, const struct config_c
 	keys_certificate_clear(&read);
 }
 
-static bool is_repeated(const struct config *config, size_t index)
+static bool is_repeated_authority(const struct config *config, size_t index)
 {
 	for (size_t i = 0; i < index; i++)
 		if (strcmp(config_authority_at(config, i), config_authority_at(config, index)) == 0)
@@ -139,7 +139,7 @@ static void check_authorities(struct machine_check *check)
 		int error = 0;
 
 		machine_check_authority_setting(config, i, setting);
-		if (*path != '\0' && !is_repeated(config, i))
+		if (*path != '\0' && !is_repeated_authority(config, i))
 			error = keys_read_authorities(path, room, &text, &reason);
 		room -= error == 0 ? text.length : 0;
 		if (error == -EACCES)

@@ -64,7 +64,8 @@ static ptrdiff_t longest_in(const struct machine_unit *unit, struct str name, st
 /* --- reading it --- */
 
 /* Whether ExecStart, as systemctl(1) shows it, serves FILE. */
-static bool serves(const struct machine_unit *unit, const char *file, const char *usual)
+static bool is_unit_serving_file(const struct machine_unit *unit, const char *file,
+				 const char *usual)
 {
 	struct str start = unit_property(unit, STR("ExecStart"));
 	bool names_file = false;
@@ -87,7 +88,7 @@ int machine_unit_take(struct str text, const char *file, const char *usual,
 
 	buffer_append_str(&unit.text, text);
 	if (str_equal(unit_property(&unit, STR("LoadState")), STR("loaded")) &&
-	    serves(&unit, file, usual)) {
+	    is_unit_serving_file(&unit, file, usual)) {
 		*out = unit;
 		return 0;
 	}

@@ -40,7 +40,7 @@ struct task {
 	bool has_log;
 };
 
-static int complain(int status, const char *format, const char *what)
+static int complain_about_task(int status, const char *format, const char *what)
 {
 	fputs("stagepost mailbox: ", stderr);
 	fprintf(stderr, format, what);
@@ -50,7 +50,7 @@ static int complain(int status, const char *format, const char *what)
 
 /* TEXT begins with its status code (RFC 3463), and so does the output: Postfix's pipe(8) reads it
  * there. */
-static int refuse(int status, const char *text)
+static int refuse_with_status_code(int status, const char *text)
 {
 	fprintf(stderr, "%s\n", text);
 	return status;
@@ -67,7 +67,7 @@ static struct str without_mbox_line(struct str text)
 							       : text;
 }
 
-static int read_message(struct task *task)
+static int read_message_to_file(struct task *task)
 {
 	struct inject_reader reader = {.descriptor = 0, .removes_nul = true};
 	struct str text;
@@ -77,10 +77,11 @@ static int read_message(struct task *task)
 		more = inject_reader_next(&reader, &task->text);
 	while (more > 0 && task->text.length <= task->config->maxsize);
 	if (more < 0)
-		return complain(INJECT_IO, "standard input: %s", strerror(-more));
+		return complain_about_task(INJECT_IO, "standard input: %s", strerror(-more));
 	if (more > 0)
-		return refuse(INJECT_UNAVAILABLE,
-			      "5.3.4 The message is larger than setting maxsize allows");
+		return refuse_with_status_code(
+			INJECT_UNAVAILABLE,
+			"5.3.4 The message is larger than setting maxsize allows");
 	text = without_mbox_line(buffer_view(&task->text));
 	task->message.content =
 		(struct ipc_content){.bytes = text, .file = -1, .size = text.length};
@@ -88,7 +89,7 @@ static int read_message(struct task *task)
 }
 
 /* The environment is the mail system's, Delivered-To may be anybody's. */
-static struct str recipient_of(const struct task *task)
+static struct str recipient_of_task(const struct task *task)
 {
 	const char *named = task->options.recipient;
 
@@ -137,20 +138,21 @@ static void add_sent(struct task *task)
 	task->sent = is_kept ? mailbox_copies_add_sent(&task->copies, sender) : MAILBOX_NO_COPY;
 }
 
-static int set_up(struct task *task)
+static int set_up_filing_task(struct task *task)
 {
-	struct str recipient = recipient_of(task);
+	struct str recipient = recipient_of_task(task);
 	const char *sender = task->options.sender;
 
 	if (recipient.length == 0)
-		return complain(INJECT_USAGE, "%s", "for whom? Use -r");
+		return complain_about_task(INJECT_USAGE, "%s", "for whom? Use -r");
 	task->service = mailbox_command_service(task->config, task->options.service, recipient);
 	if (task->service == NULL || !config_service_records(task->service))
 		return task->options.service != NULL
-			       ? complain(INJECT_CONFIG, MAILBOX_COMMAND_NO_SERVICE,
-					  task->options.service)
-			       : complain(INJECT_CONFIG, "no service of kind mailbox or imap %s",
-					  "is for this recipient; use -s");
+			       ? complain_about_task(INJECT_CONFIG, MAILBOX_COMMAND_NO_SERVICE,
+						     task->options.service)
+			       : complain_about_task(INJECT_CONFIG,
+						     "no service of kind mailbox or imap %s",
+						     "is for this recipient; use -s");
 	if (sender == NULL)
 		sender = os_process_environment("SENDER");
 	/* what Postfix calls the null sender in command lines and the environment */
@@ -161,20 +163,21 @@ static int set_up(struct task *task)
 	return 0;
 }
 
-static int decode(struct task *task)
+static int decode_message_to_file(struct task *task)
 {
 	char program[OS_PROCESS_PATH_SIZE + sizeof "/decode"];
 	int error = program_directory_find(program);
 
 	if (error != 0)
-		return complain(INJECT_SOFTWARE, "the program decode: %s", strerror(-error));
+		return complain_about_task(INJECT_SOFTWARE, "the program decode: %s",
+					   strerror(-error));
 	strcat(program, "/decode");
 	decode_apart(program, &task->message.content, task->arena, &task->decoded);
 	return 0;
 }
 
 /* Of quotas only the setting counts, as the directory is not asked. */
-static int decide(struct task *task)
+static int decide_copy_of_recipient(struct task *task)
 {
 	struct mail_quota quota;
 
@@ -182,7 +185,8 @@ static int decide(struct task *task)
 			     &task->fields, task->arena);
 	task->own = mailbox_copies_add(&task->copies, task->recipient);
 	if (task->own == MAILBOX_NO_COPY)
-		return refuse(INJECT_BAD_DATA, "5.1.3 No mailbox can have such a name");
+		return refuse_with_status_code(INJECT_BAD_DATA,
+					       "5.1.3 No mailbox can have such a name");
 	add_sent(task);
 	if (mail_quota_parse(str_from(task->service->quota), &quota) == 0)
 		for (size_t i = 0; i < task->message.copy_count; i++)
@@ -194,7 +198,7 @@ static int decide(struct task *task)
 
 /* Standard error belongs to who runs the command, and another mail system may send it to strangers:
  * what failed in detail is for the log, and for a person at a terminal. */
-static void note(void *context, const struct filing_event *event)
+static void note_filing_event(void *context, const struct filing_event *event)
 {
 	const struct task *task = context;
 	const struct mailbox_note told = mailbox_note_of(event);
@@ -202,23 +206,23 @@ static void note(void *context, const struct filing_event *event)
 	if (task->has_log)
 		mailbox_note_log(&told);
 	if (event->kind == FILING_FAILED && isatty(STDERR_FILENO))
-		complain(0, "%s", event->text);
+		complain_about_task(0, "%s", event->text);
 }
 
-static void open_log(struct task *task)
+static void open_log_of_filing(struct task *task)
 {
 	task->has_log = task->config->log_target == CONFIG_LOG_SYSLOG;
 	if (task->has_log)
 		log_settings_apply("mailbox", task->config);
 }
 
-static int status_of(const struct task *task)
+static int exit_status_of_task(const struct task *task)
 {
 	const struct mail_verdict *verdict = &task->message.copies[task->own].verdict;
 
 	if (task->message.is_busy && !task->message.copies[task->own].is_settled)
-		return refuse(INJECT_TRY_LATER,
-			      "4.4.5 Another delivery has the lock of its Message-ID");
+		return refuse_with_status_code(
+			INJECT_TRY_LATER, "4.4.5 Another delivery has the lock of its Message-ID");
 	if (verdict->class == MAIL_OK)
 		return INJECT_OK;
 	fprintf(stderr, "%s %s\n", verdict->status, verdict->text);
@@ -227,7 +231,7 @@ static int status_of(const struct task *task)
 
 /* Whether another attempt soon may do better: for the lock, or for what an attempt that was lost
  * leaves unknown. What is settled is not tried again. */
-static bool must_wait(struct task *task)
+static bool must_wait_for_another_attempt(struct task *task)
 {
 	struct filing_message *message = &task->message;
 	const struct filing_copy *own = &message->copies[task->own];
@@ -261,7 +265,7 @@ static void log_sent(const struct task *task)
 			  log_string(text, sent->verdict.text));
 }
 
-static int file(struct task *task)
+static int file_message_of_task(struct task *task)
 {
 	int64_t until_us =
 		os_clock_monotonic_us() + task->config->record.lock_timeout * (int64_t)SECOND_US;
@@ -271,12 +275,13 @@ static int file(struct task *task)
 	int error = mailbox_store_new(task->config, task->service, &store);
 
 	if (error != 0)
-		return complain(INJECT_TRY_LATER, "4.3.0 the mailboxes cannot be reached: %s",
-				strerror(-error));
+		return complain_about_task(INJECT_TRY_LATER,
+					   "4.3.0 the mailboxes cannot be reached: %s",
+					   strerror(-error));
 	record = mailbox_record_new(task->config);
-	filing = filing_new(record, store, note, task);
+	filing = filing_new(record, store, note_filing_event, task);
 	filing_group(filing, &task->message, 1);
-	while (must_wait(task) && os_clock_monotonic_us() < until_us) {
+	while (must_wait_for_another_attempt(task) && os_clock_monotonic_us() < until_us) {
 		os_clock_pause_ms(RETRY_MS);
 		filing_group(filing, &task->message, 1);
 	}
@@ -284,12 +289,12 @@ static int file(struct task *task)
 	filing_free(filing);
 	record_free(record);
 	mailstore_free(store);
-	return status_of(task);
+	return exit_status_of_task(task);
 }
 
-static int run(struct task *task)
+static int run_filing_task(struct task *task)
 {
-	int status = read_message(task);
+	int status = read_message_to_file(task);
 	int error;
 
 	if (status != 0)
@@ -298,20 +303,20 @@ static int run(struct task *task)
 	error = decode_identify_fields(&task->message.content, task->arena, task->fields.fields,
 				       task->fields.count, &task->identity);
 	if (error != 0)
-		return complain(INJECT_IO, "%s", strerror(-error));
+		return complain_about_task(INJECT_IO, "%s", strerror(-error));
 	task->message.identity = &task->identity;
 	task->message.decoded = &task->decoded;
-	status = set_up(task);
+	status = set_up_filing_task(task);
 	if (status == 0)
-		status = decode(task);
+		status = decode_message_to_file(task);
 	if (status == 0)
-		status = decide(task);
-	return status != 0 ? status : file(task);
+		status = decide_copy_of_recipient(task);
+	return status != 0 ? status : file_message_of_task(task);
 }
 
 /* The files belong to setting user: as anybody else nothing would come of it, or files that nobody
  * else can use. */
-static int check_user(const struct config *config)
+static int check_user_of_mailboxes(const struct config *config)
 {
 	struct os_process_user user;
 
@@ -320,9 +325,10 @@ static int check_user(const struct config *config)
 	if (config->user[0] == '\0' || (os_process_user_find(config->user, &user) == 0 &&
 					user.uid == os_process_effective_user()))
 		return 0;
-	return refuse(INJECT_TRY_LATER,
-		      "4.3.0 The command is not run by the user whose the mailboxes are; see "
-		      "stagepost-mailbox(8), OTHER MAIL SYSTEMS");
+	return refuse_with_status_code(
+		INJECT_TRY_LATER,
+		"4.3.0 The command is not run by the user whose the mailboxes are; see "
+		"stagepost-mailbox(8), OTHER MAIL SYSTEMS");
 }
 
 int mailbox_command_file(const struct command *command, int argc, char **argv)
@@ -335,15 +341,16 @@ int mailbox_command_file(const struct command *command, int argc, char **argv)
 	task.config = mailbox_command_load(task.options.common.config_file);
 	if (task.config == NULL)
 		return INJECT_TRY_LATER; /* it is being edited */
-	status = mailbox_command_use_backend(task.config) ? check_user(task.config) : INJECT_CONFIG;
+	status = mailbox_command_use_backend(task.config) ? check_user_of_mailboxes(task.config)
+							  : INJECT_CONFIG;
 	if (status != 0) {
 		config_free(task.config);
 		return status;
 	}
 	os_process_private_mask();
-	open_log(&task);
+	open_log_of_filing(&task);
 	task.arena = arena_new();
-	status = run(&task);
+	status = run_filing_task(&task);
 	arena_free(task.arena);
 	buffer_clear(&task.text);
 	config_free(task.config);

@@ -24,7 +24,7 @@ struct look {
 	struct buffer out;
 };
 
-static void append_time(struct buffer *out, int64_t time_us)
+static void append_recorded_time(struct buffer *out, int64_t time_us)
 {
 	char text[TIMESTAMP_SIZE];
 
@@ -32,12 +32,12 @@ static void append_time(struct buffer *out, int64_t time_us)
 	buffer_append_string(out, text);
 }
 
-static const char *state_name(enum record_state state)
+static const char *name_of_record_state(enum record_state state)
 {
 	return state == RECORD_FILED ? "filed" : "filing";
 }
 
-static void json_time(struct buffer *out, const char *name, int64_t time_us)
+static void append_recorded_time_json(struct buffer *out, const char *name, int64_t time_us)
 {
 	char text[TIMESTAMP_SIZE];
 
@@ -55,11 +55,11 @@ static void json_places(struct buffer *out, const struct record_listed *listed)
 		buffer_append_string(out, i > 0 ? ",{" : "{");
 		json_field_text(out, "user", listed->places[i].user);
 		json_field_text(out, "folder", listed->places[i].folder);
-		json_field_text(out, "state", str_from(state_name(filing->state)));
+		json_field_text(out, "state", str_from(name_of_record_state(filing->state)));
 		json_field_number(out, "attempts", filing->others);
 		if (filing->state == RECORD_FILED) {
 			json_field_text(out, "copy", filing->copy);
-			json_time(out, "filed", filing->filed_us);
+			append_recorded_time_json(out, "filed", filing->filed_us);
 		}
 		buffer_append_byte(out, '}');
 	}
@@ -99,7 +99,7 @@ static void json_parts(struct buffer *out, const struct decode_message *decoded)
 	buffer_append_byte(out, ']');
 }
 
-static void print_json(struct look *look, const struct record_listed *listed)
+static void append_record_json(struct look *look, const struct record_listed *listed)
 {
 	const struct record_message *message = &listed->message;
 	struct buffer *out = &look->out;
@@ -110,7 +110,7 @@ static void print_json(struct look *look, const struct record_listed *listed)
 	json_field_text(out, "sender", message->sender);
 	json_field_text(out, "subject", message->decoded->subject);
 	json_field_number(out, "size", message->size);
-	json_time(out, "recorded", message->recorded_us);
+	append_recorded_time_json(out, "recorded", message->recorded_us);
 	if (look->is_whole && message->decoded->problem.length > 0)
 		json_field_text(out, "problem", message->decoded->problem);
 	json_participants(out, message->decoded);
@@ -128,10 +128,10 @@ static void print_places(struct buffer *out, const struct record_listed *listed)
 		buffer_append_format(out, "    " STR_FORMAT " " STR_FORMAT ": %s",
 				     STR_ARGUMENTS(listed->places[i].user),
 				     STR_ARGUMENTS(listed->places[i].folder),
-				     state_name(filing->state));
+				     name_of_record_state(filing->state));
 		if (filing->state == RECORD_FILED) {
 			buffer_append_byte(out, ' ');
-			append_time(out, filing->filed_us);
+			append_recorded_time(out, filing->filed_us);
 			buffer_append_format(out, " as " STR_FORMAT, STR_ARGUMENTS(filing->copy));
 		}
 		if (filing->others > 0)
@@ -164,12 +164,12 @@ static void print_participants(struct buffer *out, const struct decode_message *
 				     STR_ARGUMENTS(decoded->participants[i].address));
 }
 
-static void print_text(struct look *look, const struct record_listed *listed)
+static void append_record_text(struct look *look, const struct record_listed *listed)
 {
 	const struct record_message *message = &listed->message;
 	struct buffer *out = &look->out;
 
-	append_time(out, message->recorded_us);
+	append_recorded_time(out, message->recorded_us);
 	buffer_append_format(out, " " STR_FORMAT " %" PRIu64 " bytes: " STR_FORMAT "\n",
 			     STR_ARGUMENTS(message->id), message->size,
 			     STR_ARGUMENTS(message->decoded->subject));
@@ -180,21 +180,21 @@ static void print_text(struct look *look, const struct record_listed *listed)
 	print_places(out, listed);
 }
 
-static void print(void *context, const struct record_listed *listed)
+static void print_listed_record(void *context, const struct record_listed *listed)
 {
 	struct look *look = context;
 
 	look->last = listed->number;
 	look->count++;
 	if (look->json)
-		print_json(look, listed);
+		append_record_json(look, listed);
 	else
-		print_text(look, listed);
+		append_record_text(look, listed);
 	mailbox_command_print(&look->out);
 	buffer_truncate(&look->out, 0);
 }
 
-static int fail(const struct look *look)
+static int fail_record_listing(const struct look *look)
 {
 	fprintf(stderr, "stagepost %s: %s\n", look->command->name, record_error(look->record));
 	return COMMAND_FAILED;
@@ -211,8 +211,8 @@ static int list_all(struct look *look, struct record_query *query, uint64_t most
 		before = look->count;
 		query->after = look->last;
 		query->limit = left < PAGE ? (unsigned)left : PAGE;
-		if (record_list(look->record, query, print, look) != 0)
-			return fail(look);
+		if (record_list(look->record, query, print_listed_record, look) != 0)
+			return fail_record_listing(look);
 	} while (look->count - before == query->limit && look->count < most);
 	return COMMAND_OK;
 }
@@ -264,8 +264,8 @@ bool mailbox_command_become_user(const struct config *config)
 	return error == 0;
 }
 
-static bool begin(struct look *look, const struct command *command,
-		  const struct command_options *options, struct config **config_out)
+static bool begin_record_listing(struct look *look, const struct command *command,
+				 const struct command_options *options, struct config **config_out)
 {
 	*config_out = mailbox_command_config(command, options);
 	if (*config_out == NULL)
@@ -275,7 +275,7 @@ static bool begin(struct look *look, const struct command *command,
 	return true;
 }
 
-static void end(struct look *look, struct config *config)
+static void end_record_listing(struct look *look, struct config *config)
 {
 	record_free(look->record);
 	buffer_clear(&look->out);
@@ -301,7 +301,7 @@ static int print_holder(struct look *look, const char *id)
 	}
 	mailbox_command_print(&look->out);
 	arena_free(arena);
-	return error == 0 ? COMMAND_OK : fail(look);
+	return error == 0 ? COMMAND_OK : fail_record_listing(look);
 }
 
 int mailbox_command_status(const struct command *command, int argc, char **argv)
@@ -316,7 +316,7 @@ int mailbox_command_status(const struct command *command, int argc, char **argv)
 		return status;
 	if (options.common.first + 1 != argc)
 		return command_usage(command, "which message?");
-	if (!begin(&look, command, &options.common, &config))
+	if (!begin_record_listing(&look, command, &options.common, &config))
 		return COMMAND_FAILED;
 	look.is_whole = true;
 	query.id = argv[options.common.first];
@@ -327,7 +327,7 @@ int mailbox_command_status(const struct command *command, int argc, char **argv)
 		fprintf(stderr, "stagepost %s: no such message is recorded\n", command->name);
 		status = COMMAND_FAILED;
 	}
-	end(&look, config);
+	end_record_listing(&look, config);
 	return status;
 }
 
@@ -361,9 +361,9 @@ int mailbox_command_list(const struct command *command, int argc, char **argv)
 		return status;
 	if (!set_query(&options, &query, &most))
 		return command_usage(command, "--since is 90, 30m, 12h or 5d; --limit a number");
-	if (!begin(&look, command, &options.common, &config))
+	if (!begin_record_listing(&look, command, &options.common, &config))
 		return COMMAND_FAILED;
 	status = list_all(&look, &query, most);
-	end(&look, config);
+	end_record_listing(&look, config);
 	return status;
 }

@@ -49,7 +49,7 @@ struct reading {
 	unsigned count;
 };
 
-static void take(void *context, const struct record_listed *listed)
+static void take_places_of_record(void *context, const struct record_listed *listed)
 {
 	struct reading *reading = context;
 
@@ -69,7 +69,7 @@ int mailbox_places_read(struct mailbox_places *places, struct record *record, st
 		const struct record_query query = {.after = reading.last, .limit = PAGE};
 
 		reading.count = 0;
-		error = record_list(record, &query, take, &reading);
+		error = record_list(record, &query, take_places_of_record, &reading);
 	} while (error == 0 && reading.count == PAGE);
 	return error;
 }

@@ -42,14 +42,14 @@ static void end_progress(struct task *task)
 	task->has_progress = false;
 }
 
-static void flush(struct task *task)
+static void flush_repair_findings(struct task *task)
 {
 	end_progress(task);
 	mailbox_command_print(&task->out);
 	buffer_truncate(&task->out, 0);
 }
 
-static void on_progress(void *context, uint64_t rows)
+static void on_mailbox_repair_progress(void *context, uint64_t rows)
 {
 	struct task *task = context;
 	int64_t now_us = os_clock_monotonic_us();
@@ -63,7 +63,8 @@ static void on_progress(void *context, uint64_t rows)
 	fflush(stderr);
 }
 
-static void append_json(struct buffer *out, const struct filing_repair_finding *finding)
+static void append_repair_finding_json(struct buffer *out,
+				       const struct filing_repair_finding *finding)
 {
 	buffer_append_byte(out, '{');
 	json_field_text(out, "difference", str_from(filing_repair_name(finding->kind)));
@@ -76,7 +77,8 @@ static void append_json(struct buffer *out, const struct filing_repair_finding *
 	buffer_append_string(out, finding->is_repaired ? "true}\n" : "false}\n");
 }
 
-static void append_text(struct buffer *out, const struct filing_repair_finding *finding)
+static void append_repair_finding_text(struct buffer *out,
+				       const struct filing_repair_finding *finding)
 {
 	buffer_append_format(out, "%s: " STR_FORMAT " " STR_FORMAT,
 			     filing_repair_name(finding->kind), STR_ARGUMENTS(finding->place->user),
@@ -90,7 +92,7 @@ static void append_text(struct buffer *out, const struct filing_repair_finding *
 	buffer_append_string(out, finding->is_repaired ? ": repaired\n" : "\n");
 }
 
-static void on_found(void *context, const struct filing_repair_finding *finding)
+static void on_repair_finding(void *context, const struct filing_repair_finding *finding)
 {
 	struct task *task = context;
 
@@ -98,10 +100,10 @@ static void on_found(void *context, const struct filing_repair_finding *finding)
 	if (!finding->is_repaired && finding->kind != FILING_REPAIR_RECENT)
 		task->left++;
 	if (task->options.common.json)
-		append_json(&task->out, finding);
+		append_repair_finding_json(&task->out, finding);
 	else
-		append_text(&task->out, finding);
-	flush(task);
+		append_repair_finding_text(&task->out, finding);
+	flush_repair_findings(task);
 }
 
 static void print_counts(struct task *task)
@@ -125,7 +127,7 @@ static void print_counts(struct task *task)
 						  ? "\n"
 						  : "; nothing was changed (use --apply)\n");
 	}
-	flush(task);
+	flush_repair_findings(task);
 }
 
 /* ---- what is looked into ---- */
@@ -150,8 +152,8 @@ static struct mailstore *store_for(void *context, const struct record_place *pla
 	return error == 0 ? *store : NULL;
 }
 
-static void decode(void *context, const struct ipc_content *content, struct arena *arena,
-		   struct decode_message *out)
+static void decode_repaired_message(void *context, const struct ipc_content *content,
+				    struct arena *arena, struct decode_message *out)
 {
 	const struct task *task = context;
 
@@ -184,7 +186,7 @@ static void add_found(struct task *task, struct mailbox_places *places)
 	}
 }
 
-static int add_all(struct task *task, struct mailbox_places *places)
+static int add_all_mailboxes(struct task *task, struct mailbox_places *places)
 {
 	struct record_place only = {.user = STR("")};
 	struct arena *arena = arena_new();
@@ -206,10 +208,10 @@ static int add_all(struct task *task, struct mailbox_places *places)
 	return error;
 }
 
-static int compare_all(struct task *task)
+static int compare_all_mailboxes(struct task *task)
 {
 	struct mailbox_places places = {.table = NULL};
-	int error = add_all(task, &places);
+	int error = add_all_mailboxes(task, &places);
 
 	for (size_t i = 0; i < places.count && error == 0; i++)
 		error = filing_repair_mailbox(&task->repair, &places.places[i]);
@@ -219,7 +221,7 @@ static int compare_all(struct task *task)
 		print_counts(task);
 		return task->left == 0 ? COMMAND_OK : COMMAND_FAILED;
 	}
-	flush(task);
+	flush_repair_findings(task);
 	fprintf(stderr, "stagepost %s: %s\n", task->command->name,
 		*record_error(task->repair.record) != '\0' ? record_error(task->repair.record)
 							   : strerror(-error));
@@ -269,7 +271,7 @@ static void print_rebuild(struct task *task, const char *problem, uint64_t messa
 			buffer_append_format(out, "the damaged file is now " STR_FORMAT "\n",
 					     STR_ARGUMENTS(buffer_view(kept)));
 	}
-	flush(task);
+	flush_repair_findings(task);
 }
 
 /* Compares the new file with the mailboxes before anybody else sees it. */
@@ -288,7 +290,7 @@ static int fill_rebuilt(struct task *task, struct record_rebuild *rebuild, struc
 	task->repair.record = NULL;
 	if (record_rebuild_make(rebuild, &task->repair.record, &messages, why) < 0)
 		return say_why(task, why);
-	status = compare_all(task);
+	status = compare_all_mailboxes(task);
 	if (task->is_broken_off)
 		return status;
 	record_free(task->repair.record);
@@ -299,7 +301,7 @@ static int fill_rebuilt(struct task *task, struct record_rebuild *rebuild, struc
 	return status;
 }
 
-static int rebuild(struct task *task)
+static int rebuild_record(struct task *task)
 {
 	struct buffer why CLEANUP(buffer_clear) = {0};
 	struct record_rebuild *made = NULL;
@@ -318,10 +320,10 @@ static int rebuild(struct task *task)
 		return status;
 	}
 	record_rebuild_free(made);
-	return compare_all(task);
+	return compare_all_mailboxes(task);
 }
 
-static int run(struct task *task)
+static int run_mailbox_repair(struct task *task)
 {
 	int status;
 
@@ -334,12 +336,12 @@ static int run(struct task *task)
 		.forgets = task->options.forgets,
 		.lock_us = task->config->record.lock_timeout * (int64_t)SECOND_US,
 		.store = store_for,
-		.decode = decode,
-		.found = on_found,
-		.progress = on_progress,
+		.decode = decode_repaired_message,
+		.found = on_repair_finding,
+		.progress = on_mailbox_repair_progress,
 		.context = task,
 	};
-	status = task->options.rebuilds ? rebuild(task) : compare_all(task);
+	status = task->options.rebuilds ? rebuild_record(task) : compare_all_mailboxes(task);
 	for (size_t i = 0; i < task->config->service_count; i++)
 		mailstore_free(task->stores[i]);
 	free(task->stores);
@@ -382,7 +384,7 @@ int mailbox_command_repair(const struct command *command, int argc, char **argv)
 	if (task.config == NULL)
 		return COMMAND_FAILED;
 	os_process_private_mask();
-	status = are_words_valid(&task) ? run(&task) : COMMAND_USAGE;
+	status = are_words_valid(&task) ? run_mailbox_repair(&task) : COMMAND_USAGE;
 	config_free(task.config);
 	return status;
 }

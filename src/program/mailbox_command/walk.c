@@ -19,9 +19,9 @@ struct walk {
 	struct str user, domain; /* as far as they are known; "": not yet */
 };
 
-static void go_on(struct walk *walk);
+static void walk_next_component(struct walk *walk);
 
-static bool has_directory(const char *path, const char *name)
+static bool has_subdirectory(const char *path, const char *name)
 {
 	struct buffer inner CLEANUP(buffer_clear) = {0};
 	struct os_file_info info;
@@ -48,7 +48,7 @@ static int take_folder(void *context, const char *name)
 	if (name[0] != '.' || name[1] == '\0' || strchr(name, '&') != NULL)
 		return 0;
 	buffer_append_format(&cur, "%s/cur%c", name, '\0');
-	if (!has_directory(folders->path, buffer_data(&cur)))
+	if (!has_subdirectory(folders->path, buffer_data(&cur)))
 		return 0;
 	for (const char *at = name + 1; *at != '\0'; at++)
 		buffer_append_byte(&folder, *at == '.' ? '/' : *at);
@@ -58,7 +58,7 @@ static int take_folder(void *context, const char *name)
 }
 
 /* Whether PATH is the mailbox of USER, in canonical form. */
-static bool is_path_of(const struct walk *walk, struct str user)
+static bool is_mailbox_path_of_user(const struct walk *walk, struct str user)
 {
 	struct buffer path CLEANUP(buffer_clear) = {0};
 
@@ -66,7 +66,7 @@ static bool is_path_of(const struct walk *walk, struct str user)
 	       str_equal(buffer_view(&path), str_from(buffer_data(&walk->path)));
 }
 
-static void take_mailbox(struct walk *walk)
+static void take_folders_of_mailbox(struct walk *walk)
 {
 	struct buffer address CLEANUP(buffer_clear) = {0};
 	struct arena *arena = arena_new();
@@ -75,9 +75,9 @@ static void take_mailbox(struct walk *walk)
 
 	buffer_append_format(&address, STR_FORMAT "@" STR_FORMAT, STR_ARGUMENTS(walk->user),
 			     STR_ARGUMENTS(walk->domain));
-	if (walk->user.length > 0 && walk->domain.length > 0 && has_directory(path, "cur") &&
+	if (walk->user.length > 0 && walk->domain.length > 0 && has_subdirectory(path, "cur") &&
 	    filing_user(buffer_view(&address), arena, &folders.user, NULL, NULL) == 0 &&
-	    is_path_of(walk, folders.user)) {
+	    is_mailbox_path_of_user(walk, folders.user)) {
 		mailbox_places_add(walk->places,
 				   &(struct record_place){folders.user, STR("INBOX")});
 		(void)!os_file_list(OS_FILE_HERE, path, take_folder, &folders);
@@ -88,7 +88,7 @@ static void take_mailbox(struct walk *walk)
 /* ---- the way there ---- */
 
 /* Whether NAME is COMPONENT with something in the place of its only %u or %d. */
-static bool take_name(struct str component, struct str name, struct walk *walk)
+static bool take_name_for_component(struct str component, struct str name, struct walk *walk)
 {
 	ptrdiff_t at = str_find(component, '%');
 	struct str before = str_slice(component.data, (size_t)at);
@@ -105,31 +105,31 @@ static bool take_name(struct str component, struct str name, struct walk *walk)
 	return component.data[at + 1] == 'd' || component.data[at + 1] == 'u';
 }
 
-static int take_entry(void *context, const char *name)
+static int take_directory_entry(void *context, const char *name)
 {
 	struct walk inner = *(const struct walk *)context;
 	struct str component;
 
 	(void)str_split(&inner.rest, '/', &component);
-	if (name[0] == '.' || !take_name(component, str_from(name), &inner))
+	if (name[0] == '.' || !take_name_for_component(component, str_from(name), &inner))
 		return 0;
 	inner.path = (struct buffer){0};
 	buffer_append_format(&inner.path, "%s/%s%c",
 			     buffer_data(&((const struct walk *)context)->path), name, '\0');
-	go_on(&inner);
+	walk_next_component(&inner);
 	buffer_clear(&inner.path);
 	return 0;
 }
 
-static void go_on(struct walk *walk)
+static void walk_next_component(struct walk *walk)
 {
 	struct str rest = walk->rest;
 	struct str component;
 
 	while (rest.length > 0 && str_split(&rest, '/', &component)) {
 		if (component.length > 0 && str_find(component, '%') >= 0) {
-			(void)!os_file_list(OS_FILE_HERE, buffer_data(&walk->path), take_entry,
-					    walk);
+			(void)!os_file_list(OS_FILE_HERE, buffer_data(&walk->path),
+					    take_directory_entry, walk);
 			return;
 		}
 		buffer_truncate(&walk->path, walk->path.length - 1);
@@ -138,7 +138,7 @@ static void go_on(struct walk *walk)
 		buffer_append_byte(&walk->path, '\0');
 		walk->rest = rest;
 	}
-	take_mailbox(walk);
+	take_folders_of_mailbox(walk);
 }
 
 void mailbox_places_walk(struct mailbox_places *places, const char *template)
@@ -146,6 +146,6 @@ void mailbox_places_walk(struct mailbox_places *places, const char *template)
 	struct walk walk = {.places = places, .template = template, .rest = str_from(template)};
 
 	buffer_append_byte(&walk.path, '\0');
-	go_on(&walk);
+	walk_next_component(&walk);
 	buffer_clear(&walk.path);
 }

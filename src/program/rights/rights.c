@@ -240,7 +240,7 @@ const struct rights *rights_find(const char *program)
 }
 
 /* "directory-ldap" belongs to the family "directory". */
-static bool is_of(const char *program, const char *family)
+static bool is_program_of_family(const char *program, const char *family)
 {
 	size_t length = strlen(family);
 
@@ -251,7 +251,7 @@ static bool is_of(const char *program, const char *family)
 static bool has_peer(const struct rights *rights, const char *program)
 {
 	for (size_t i = 0; i < RIGHTS_PEERS_MAX && rights->peers[i] != NULL; i++)
-		if (is_of(program, rights->peers[i]))
+		if (is_program_of_family(program, rights->peers[i]))
 			return true;
 	return false;
 }
@@ -288,7 +288,7 @@ const char *rights_socket_find(const char *name)
 
 /* --- for people --- */
 
-static void append_word(struct buffer *out, size_t begin, const char *word)
+static void append_table_word(struct buffer *out, size_t begin, const char *word)
 {
 	if (out->length > begin)
 		buffer_append_string(out, ", ");
@@ -300,12 +300,12 @@ static void end_cell(struct buffer *out, size_t begin)
 	buffer_append_string(out, out->length > begin ? " | " : "none | ");
 }
 
-static void append_words(struct buffer *out, const char *const *words, size_t most)
+static void append_table_words(struct buffer *out, const char *const *words, size_t most)
 {
 	size_t begin = out->length;
 
 	for (size_t i = 0; i < most && words[i] != NULL; i++)
-		append_word(out, begin, words[i]);
+		append_table_word(out, begin, words[i]);
 	end_cell(out, begin);
 }
 
@@ -322,14 +322,14 @@ static void append_capabilities(struct buffer *out, uint64_t capabilities)
 	size_t begin = out->length;
 
 	if (capabilities == UINT64_MAX)
-		append_word(out, begin, "all");
+		append_table_word(out, begin, "all");
 	for (size_t i = 0; capabilities != UINT64_MAX && i < COUNT_OF(names); i++)
 		if ((capabilities & CAPABILITY(names[i].number)) != 0)
-			append_word(out, begin, names[i].name);
+			append_table_word(out, begin, names[i].name);
 	end_cell(out, begin);
 }
 
-static void append_flags(struct buffer *out, unsigned flags, unsigned mask)
+static void append_rights_flags(struct buffer *out, unsigned flags, unsigned mask)
 {
 	static const struct {
 		unsigned flag;
@@ -348,7 +348,7 @@ static void append_flags(struct buffer *out, unsigned flags, unsigned mask)
 
 	for (size_t i = 0; i < COUNT_OF(names); i++)
 		if ((flags & mask & names[i].flag) != 0)
-			append_word(out, begin, names[i].name);
+			append_table_word(out, begin, names[i].name);
 	end_cell(out, begin);
 }
 
@@ -369,7 +369,7 @@ static void append_places(struct buffer *out, const struct rights_place *places)
 	size_t begin = out->length;
 
 	for (size_t i = 0; i < RIGHTS_PLACES_MAX && places[i].base != 0; i++) {
-		append_word(out, begin, "`");
+		append_table_word(out, begin, "`");
 		buffer_append_format(out, "%s%s%s`%s", bases[places[i].base],
 				     *places[i].path != '\0' && *places[i].path != '/' ? "/" : "",
 				     places[i].path, places[i].may_write ? " rw" : " r");
@@ -389,10 +389,10 @@ void rights_append_table(struct buffer *out)
 
 		buffer_append_format(out, "| `%s` | %s | ", row->program, row->user);
 		append_capabilities(out, row->capabilities);
-		append_words(out, row->listens, RIGHTS_LISTENS_MAX);
-		append_words(out, row->peers, RIGHTS_PEERS_MAX);
-		append_flags(out, row->flags, network);
-		append_flags(out, row->flags, ~network);
+		append_table_words(out, row->listens, RIGHTS_LISTENS_MAX);
+		append_table_words(out, row->peers, RIGHTS_PEERS_MAX);
+		append_rights_flags(out, row->flags, network);
+		append_rights_flags(out, row->flags, ~network);
 		append_places(out, row->places);
 	}
 }

@@ -27,31 +27,32 @@ struct reader {
 
 /* ---- NAME=VALUE 'a quoted \' value' ---- */
 
-static bool is_space(char byte)
+static bool is_conninfo_space(char byte)
 {
 	return byte == ' ' || (byte >= '\t' && byte <= '\r');
 }
 
-static void skip_spaces(struct str *text)
+static void skip_conninfo_spaces(struct str *text)
 {
-	while (text->length > 0 && is_space(text->data[0]))
+	while (text->length > 0 && is_conninfo_space(text->data[0]))
 		*text = str_skip(*text, 1);
 }
 
-static struct str take_name(struct str *text)
+static struct str take_conninfo_name(struct str *text)
 {
 	size_t length = 0;
 	struct str name;
 
-	while (length < text->length && text->data[length] != '=' && !is_space(text->data[length]))
+	while (length < text->length && text->data[length] != '=' &&
+	       !is_conninfo_space(text->data[length]))
 		length++;
 	name = str_slice(text->data, length);
 	*text = str_skip(*text, length);
-	skip_spaces(text);
+	skip_conninfo_spaces(text);
 	return name;
 }
 
-static void take_value(struct str *text, struct buffer *value)
+static void take_conninfo_value(struct str *text, struct buffer *value)
 {
 	bool is_quoted = text->length > 0 && text->data[0] == '\'';
 
@@ -61,7 +62,7 @@ static void take_value(struct str *text, struct buffer *value)
 		char byte = text->data[0];
 
 		*text = str_skip(*text, 1);
-		if (is_quoted ? byte == '\'' : is_space(byte))
+		if (is_quoted ? byte == '\'' : is_conninfo_space(byte))
 			return;
 		if (byte == '\\' && text->length == 0)
 			return;
@@ -75,15 +76,15 @@ static void take_value(struct str *text, struct buffer *value)
 
 static void read_pairs(struct reader *reader, struct str text)
 {
-	for (skip_spaces(&text); text.length > 0; skip_spaces(&text)) {
-		struct str name = take_name(&text);
+	for (skip_conninfo_spaces(&text); text.length > 0; skip_conninfo_spaces(&text)) {
+		struct str name = take_conninfo_name(&text);
 		struct buffer value = {0};
 
 		if (text.length == 0 || text.data[0] != '=')
 			return;
 		text = str_skip(text, 1);
-		skip_spaces(&text);
-		take_value(&text, &value);
+		skip_conninfo_spaces(&text);
+		take_conninfo_value(&text, &value);
 		reader->take(reader, name, buffer_view(&value));
 		buffer_clear(&value);
 	}
@@ -91,7 +92,7 @@ static void read_pairs(struct reader *reader, struct str text)
 
 /* ---- postgresql://...?NAME=VALUE&NAME=VALUE ---- */
 
-static void decode(struct str text, struct buffer *out)
+static void decode_percent_escapes(struct str text, struct buffer *out)
 {
 	for (size_t i = 0; i < text.length; i++) {
 		uint64_t code;
@@ -116,8 +117,8 @@ static void read_query(struct reader *reader, struct str text)
 		struct buffer value = {0};
 
 		(void)str_split(&pair, '=', &word);
-		decode(word, &name);
-		decode(pair, &value);
+		decode_percent_escapes(word, &name);
+		decode_percent_escapes(pair, &value);
 		reader->take(reader, buffer_view(&name), buffer_view(&value));
 		buffer_clear(&name);
 		buffer_clear(&value);
@@ -125,7 +126,7 @@ static void read_query(struct reader *reader, struct str text)
 }
 
 /* Takes what is before the first of ENDS, or all. */
-static struct str take_until(struct str *text, const char *ends)
+static struct str take_text_until(struct str *text, const char *ends)
 {
 	size_t length = 0;
 	struct str taken;
@@ -137,7 +138,7 @@ static struct str take_until(struct str *text, const char *ends)
 	return taken;
 }
 
-static bool begins_with(struct str text, char byte)
+static bool begins_with_byte(struct str text, char byte)
 {
 	return text.length > 0 && text.data[0] == byte;
 }
@@ -148,23 +149,24 @@ static void read_authority(struct reader *reader, struct str *text)
 {
 	struct str rest = *text;
 
-	(void)take_until(&rest, "@/");
-	if (begins_with(rest, '@'))
+	(void)take_text_until(&rest, "@/");
+	if (begins_with_byte(rest, '@'))
 		*text = str_skip(rest, 1);
 	for (;;) {
-		bool has_brackets = begins_with(*text, '[');
+		bool has_brackets = begins_with_byte(*text, '[');
 
 		*text = str_skip(*text, has_brackets ? 1 : 0);
-		decode(take_until(text, has_brackets ? "]" : ":/?,"), &reader->hosts);
-		(void)take_until(text, "/?,");
-		if (!begins_with(*text, ','))
+		decode_percent_escapes(take_text_until(text, has_brackets ? "]" : ":/?,"),
+				       &reader->hosts);
+		(void)take_text_until(text, "/?,");
+		if (!begins_with_byte(*text, ','))
 			return;
 		buffer_append_byte(&reader->hosts, ',');
 		*text = str_skip(*text, 1);
 	}
 }
 
-static void read_text(struct reader *reader, const char *text)
+static void read_conninfo_text(struct reader *reader, const char *text)
 {
 	struct str rest = str_from(text);
 
@@ -175,20 +177,20 @@ static void read_text(struct reader *reader, const char *text)
 	}
 	rest = str_skip(rest, (size_t)str_find(rest, '/') + 2);
 	read_authority(reader, &rest);
-	(void)take_until(&rest, "?");
+	(void)take_text_until(&rest, "?");
 	read_query(reader, str_skip(rest, 1));
 }
 
 /* ---- results ---- */
 
-static void take_file(struct reader *reader, struct str name, struct str value)
+static void take_file_parameter(struct reader *reader, struct str name, struct str value)
 {
 	if (is_file(name) && value.length > 0 && value.data[0] == '/')
 		reader->found(reader->context, value);
 }
 
 /* If a parameter is repeated, the last one counts. */
-static void take_host(struct reader *reader, struct str name, struct str value)
+static void take_host_parameter(struct reader *reader, struct str name, struct str value)
 {
 	struct buffer *place = str_equal(name, STR("host"))       ? &reader->hosts
 			       : str_equal(name, STR("hostaddr")) ? &reader->addresses
@@ -207,7 +209,7 @@ enum place {
 	PLACE_NAME,
 };
 
-static enum place place_of(struct str item)
+static enum place place_of_host_item(struct str item)
 {
 	union os_socket_address address;
 	char text[64];
@@ -223,7 +225,7 @@ static enum place place_of(struct str item)
 }
 
 /* The PLACES of the items of TEXT, as bits. */
-static unsigned places_of(struct str text)
+static unsigned places_of_host_items(struct str text)
 {
 	unsigned places = 0;
 	struct str piece;
@@ -231,15 +233,15 @@ static unsigned places_of(struct str text)
 	if (text.length == 0 || text.data[text.length - 1] == ',')
 		places = 1u << PLACE_DEFAULT;
 	while (str_split(&text, ',', &piece))
-		places |= 1u << place_of(piece);
+		places |= 1u << place_of_host_item(piece);
 	return places;
 }
 
 void conninfo_files(const char *text, void (*found)(void *context, struct str path), void *context)
 {
-	struct reader reader = {.take = take_file, .found = found, .context = context};
+	struct reader reader = {.take = take_file_parameter, .found = found, .context = context};
 
-	read_text(&reader, text);
+	read_conninfo_text(&reader, text);
 	buffer_clear(&reader.hosts);
 }
 
@@ -249,12 +251,12 @@ struct places {
 
 static struct places read_places(const char *text)
 {
-	struct reader reader = {.take = take_host};
+	struct reader reader = {.take = take_host_parameter};
 	struct places places;
 
-	read_text(&reader, text);
-	places.hosts = places_of(buffer_view(&reader.hosts));
-	places.addresses = places_of(buffer_view(&reader.addresses));
+	read_conninfo_text(&reader, text);
+	places.hosts = places_of_host_items(buffer_view(&reader.hosts));
+	places.addresses = places_of_host_items(buffer_view(&reader.addresses));
 	buffer_clear(&reader.hosts);
 	buffer_clear(&reader.addresses);
 	return places;

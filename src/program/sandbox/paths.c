@@ -73,7 +73,7 @@ static void add_resolver(struct sandbox *sandbox)
 }
 
 /* "NAME", "NAME:PORT", "[ADDRESS]:PORT" (record/mariadb/mariadb.h) */
-static bool is_name(struct str server)
+static bool is_name_of_server(struct str server)
 {
 	struct str host;
 
@@ -93,7 +93,7 @@ bool sandbox_looks_up_record(const struct config_record *record)
 	if (record->backend != CONFIG_RECORD_MARIADB)
 		return false;
 	while (str_split(&rest, ',', &server))
-		if (is_name(str_trim(server)))
+		if (is_name_of_server(str_trim(server)))
 			return true;
 	return false;
 }
@@ -114,7 +114,8 @@ static void add_database_of_record(struct sandbox *sandbox, const struct config_
 }
 
 /* Also passwords and authorities of IMAP servers. */
-static void add_record(struct sandbox *sandbox, const struct config *config, unsigned access)
+static void add_record_to_sandbox(struct sandbox *sandbox, const struct config *config,
+				  unsigned access)
 {
 	add_database_of_record(sandbox, &config->record, access);
 	for (size_t i = 0; i < config->service_count; i++) {
@@ -185,7 +186,7 @@ static size_t count_secrets(const struct config *config)
 	return 4 * config_key_count(config) + 2 * config_authority_count(config) + 2;
 }
 
-static void count_file(void *context, struct str path)
+static void count_file_path(void *context, struct str path)
 {
 	(void)path;
 	++*(size_t *)context;
@@ -197,9 +198,9 @@ static size_t count_conninfo(const struct config *config)
 	size_t count = 0;
 
 	for (size_t i = 0; i < directory->database_count; i++)
-		conninfo_files(directory->database[i], count_file, &count);
+		conninfo_files(directory->database[i], count_file_path, &count);
 	if (config->record.backend == CONFIG_RECORD_POSTGRESQL)
-		conninfo_files(config->record.database, count_file, &count);
+		conninfo_files(config->record.database, count_file_path, &count);
 	return count;
 }
 
@@ -224,7 +225,7 @@ void sandbox_add_places(struct sandbox *sandbox, const struct config *config)
 		else if (place->base == SANDBOX_IN_DATABASE)
 			add_database(sandbox, &config->directory, place->access);
 		else if (place->base == SANDBOX_IN_RECORD)
-			add_record(sandbox, config, place->access);
+			add_record_to_sandbox(sandbox, config, place->access);
 		else if (place->base == SANDBOX_IN_LDAP_AUTHORITY)
 			add_ldap_authority(sandbox, &config->directory, place->access);
 		else if (place->base == SANDBOX_IN_AUTHORITIES)

@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <syslog.h>
 
-static bool may_connect(const struct process *process, const char *path)
+static bool may_process_connect_to(const struct process *process, const char *path)
 {
 	const struct config *config = process->supervisor->config;
 	const struct serve_program *program = process->program;
@@ -33,13 +33,14 @@ static void log_error_of(const struct process *process, const char *operation, i
 			log_error(error));
 }
 
-static void answer(struct process *process, const struct os_connector_question *question)
+static void answer_connection_question(struct process *process,
+				       const struct os_connector_question *question)
 {
 	const struct program_user *user = serve_user(process->supervisor, process->program->name);
 	int result = -EACCES;
 	int error;
 
-	if (may_connect(process, question->path))
+	if (may_process_connect_to(process, question->path))
 		result = os_connector_connect_as(&user->user, question->path, question->kind);
 	else
 		log_event(EVENT_CONNECT_REFUSED, log_string(program, process->program->name),
@@ -51,7 +52,7 @@ static void answer(struct process *process, const struct os_connector_question *
 		os_socket_close(result);
 }
 
-static void end_pause(void *context)
+static void end_pause_of_connector(void *context)
 {
 	struct process *process = context;
 
@@ -79,7 +80,7 @@ static void on_question(void *context, unsigned events)
 	if (++process->questions == pace->questions)
 		os_watch_set(process->connector_watch, OS_WATCH_NONE);
 	if (error == 0)
-		answer(process, &question);
+		answer_connection_question(process, &question);
 	else
 		log_error_of(process, "receive", error);
 }
@@ -94,7 +95,7 @@ int serve_start_connecting(struct process *process)
 	serve_stop_connecting(process);
 	if (process->connector_pause == NULL)
 		process->connector_pause =
-			os_timer_new(process->supervisor->loop, end_pause, process);
+			os_timer_new(process->supervisor->loop, end_pause_of_connector, process);
 	process->connector = sockets[0];
 	process->connector_watch = os_watch_new(process->supervisor->loop, sockets[0],
 						OS_WATCH_READ, on_question, process);

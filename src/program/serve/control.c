@@ -16,7 +16,7 @@ static const int64_t MESSAGE_US = 100;
 static const int64_t BYTES_A_SECOND = 16 << 20;
 static const int64_t BURST_US = SECOND_US / 5;
 
-static void end_pause(void *context)
+static void end_pause_of_control(void *context)
 {
 	struct process *process = context;
 
@@ -25,7 +25,7 @@ static void end_pause(void *context)
 }
 
 /* Charges the process for MESSAGE, in time. */
-static void pay(struct process *process, const struct ipc_message *message)
+static void charge_process_for_message(struct process *process, const struct ipc_message *message)
 {
 	int64_t now_us = os_clock_monotonic_us();
 	int64_t excess_us;
@@ -47,16 +47,17 @@ static void pay(struct process *process, const struct ipc_message *message)
 	os_timer_start(process->control_pause, excess_us + BURST_US / 2);
 }
 
-static void on_message(void *context, struct ipc_channel *channel, struct ipc_message *message)
+static void on_process_message(void *context, struct ipc_channel *channel,
+			       struct ipc_message *message)
 {
 	struct process *process = context;
 
 	(void)channel;
-	pay(process, message);
+	charge_process_for_message(process, message);
 	process->on_said(process, message);
 }
 
-static void on_lost(void *context, struct ipc_channel *channel)
+static void on_process_control_lost(void *context, struct ipc_channel *channel)
 {
 	struct process *process = context;
 
@@ -64,14 +65,14 @@ static void on_lost(void *context, struct ipc_channel *channel)
 	process->control = NULL;
 }
 
-static const struct ipc_channel_handler handler = {on_message, on_lost};
+static const struct ipc_channel_handler handler = {on_process_message, on_process_control_lost};
 
 void serve_control_begin(struct process *process, int socket, serve_said *said)
 {
 	struct os_loop *loop = process->supervisor->loop;
 
 	if (process->control_pause == NULL)
-		process->control_pause = os_timer_new(loop, end_pause, process);
+		process->control_pause = os_timer_new(loop, end_pause_of_control, process);
 	process->control_credit_from = 0;
 	process->is_control_flood = false;
 	process->on_said = said;

@@ -22,7 +22,7 @@ static bool is_door(const struct bound_socket *bound)
 		strncmp(bound->name, "qmtp ", strlen("qmtp ")) == 0);
 }
 
-static void look(void *context)
+static void look_for_connection_room(void *context)
 {
 	struct supervisor *supervisor = context;
 
@@ -35,7 +35,8 @@ static void look(void *context)
 void serve_close_doors(struct supervisor *supervisor)
 {
 	if (supervisor->doors == NULL)
-		supervisor->doors = os_timer_new(supervisor->loop, look, supervisor);
+		supervisor->doors =
+			os_timer_new(supervisor->loop, look_for_connection_room, supervisor);
 	if (supervisor->classes == NULL || supervisor->limits == NULL || supervisor->is_stopping ||
 	    os_timer_is_running(supervisor->doors) ||
 	    !limit_is_all_full(supervisor->limits, supervisor->classes))

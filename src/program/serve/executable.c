@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static void path_of(const struct supervisor *supervisor, const char *file,
-		    char path[SERVE_EXECUTABLE_PATH_SIZE])
+static void path_of_executable(const struct supervisor *supervisor, const char *file,
+			       char path[SERVE_EXECUTABLE_PATH_SIZE])
 {
 	snprintf(path, SERVE_EXECUTABLE_PATH_SIZE, "%s/%s", supervisor->program_directory, file);
 }
@@ -25,7 +25,7 @@ static void open_executable(struct supervisor *supervisor, const char *file)
 	char path[SERVE_EXECUTABLE_PATH_SIZE];
 	int error;
 
-	path_of(supervisor, file, path);
+	path_of_executable(supervisor, file, path);
 	one->file = file;
 	one->descriptor = os_process_open_program(path);
 	error = one->descriptor;
@@ -50,7 +50,7 @@ pid_t serve_run_executable(const struct supervisor *supervisor, const char *file
 	char path[SERVE_EXECUTABLE_PATH_SIZE];
 	int descriptor = -1;
 
-	path_of(supervisor, file, path);
+	path_of_executable(supervisor, file, path);
 	for (size_t i = 0; i < supervisor->executable_count; i++)
 		if (strcmp(supervisor->executables[i].file, file) == 0)
 			descriptor = supervisor->executables[i].descriptor;

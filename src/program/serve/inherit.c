@@ -13,7 +13,8 @@
 #include <sys/stat.h>
 
 /* Closes it, here and in the service manager. */
-static void discard(const struct supervisor *supervisor, const struct inherited_socket *socket)
+static void discard_inherited_socket(const struct supervisor *supervisor,
+				     const struct inherited_socket *socket)
 {
 	char text[sizeof socket->name + 40];
 
@@ -30,7 +31,7 @@ void serve_inherit(struct supervisor *supervisor, int descriptor, struct str nam
 
 	snprintf(socket.name, sizeof socket.name, STR_FORMAT, STR_ARGUMENTS(name));
 	if (supervisor->inherited_count == COUNT_OF(supervisor->inherited)) {
-		discard(supervisor, &socket);
+		discard_inherited_socket(supervisor, &socket);
 		return;
 	}
 	os_inherited_adopt(descriptor);
@@ -50,7 +51,7 @@ void serve_inherit_all(struct supervisor *supervisor, const struct serve_origin 
 }
 
 /* A UNIX socket whose file is gone hears of nobody; one that was shut down never will again. */
-static bool is_usable(int descriptor, int kind, const union os_socket_address *address)
+static bool is_usable_socket(int descriptor, int kind, const union os_socket_address *address)
 {
 	struct os_file_info info;
 
@@ -69,9 +70,9 @@ int serve_find_inherited(struct supervisor *supervisor, int kind,
 		if (!os_inherited_is_bound_to(found.descriptor, kind, address))
 			continue;
 		supervisor->inherited[i] = supervisor->inherited[--supervisor->inherited_count];
-		if (is_usable(found.descriptor, kind, address))
+		if (is_usable_socket(found.descriptor, kind, address))
 			return found.descriptor;
-		discard(supervisor, &found);
+		discard_inherited_socket(supervisor, &found);
 		return -ENOENT;
 	}
 	return -ENOENT;
@@ -130,7 +131,7 @@ void serve_drop_inherited_at(struct supervisor *supervisor, uint16_t port)
 		const struct inherited_socket *one = &supervisor->inherited[i];
 
 		if (port != 0 && os_inherited_port(one->descriptor) == port)
-			discard(supervisor, one);
+			discard_inherited_socket(supervisor, one);
 		else
 			supervisor->inherited[kept++] = *one;
 	}
@@ -140,6 +141,6 @@ void serve_drop_inherited_at(struct supervisor *supervisor, uint16_t port)
 void serve_drop_inherited(struct supervisor *supervisor)
 {
 	for (size_t i = 0; i < supervisor->inherited_count; i++)
-		discard(supervisor, &supervisor->inherited[i]);
+		discard_inherited_socket(supervisor, &supervisor->inherited[i]);
 	supervisor->inherited_count = 0;
 }

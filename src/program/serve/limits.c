@@ -16,13 +16,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool counts(const struct process *process)
+static bool has_limit_counters(const struct process *process)
 {
 	return process->program->counts;
 }
 
 /* The number of the process among those of its program. */
-static size_t number_of(const struct process *process)
+static size_t number_of_process(const struct process *process)
 {
 	const struct supervisor *supervisor = process->supervisor;
 	size_t number = 0;
@@ -42,26 +42,27 @@ static void close_row(struct serve_row *row)
 }
 
 /* Before a process uses it: an earlier one may have left anything. */
-static void prepare_row(const struct supervisor *supervisor, const struct limit_memory *limits,
-			size_t number)
+static void prepare_row_of_process(const struct supervisor *supervisor,
+				   const struct limit_memory *limits, size_t number)
 {
 	limit_rates_prepare(limits, number, supervisor->rates_key);
 	limit_clients_prepare(limits, number, supervisor->rates_key);
 }
 
-static int add_row(const struct process *process, struct limit_memory *limits,
-		   struct serve_row *row)
+static int add_row_of_process(const struct process *process, struct limit_memory *limits,
+			      struct serve_row *row)
 {
 	int error;
 
-	snprintf(row->name, sizeof row->name, "%s.%zu", process->program->name, number_of(process));
+	snprintf(row->name, sizeof row->name, "%s.%zu", process->program->name,
+		 number_of_process(process));
 	row->owner = limit_row_new(limit_memory_layout(limits), row->name);
 	row->reader = row->owner >= 0 ? os_shared_reader(row->owner) : row->owner;
 	error = row->reader < 0 ? row->reader
 				: limit_memory_add(limits, row->name, row->owner, true);
 	row->number = limit_memory_count(limits) - 1;
 	if (error == 0) {
-		prepare_row(process->supervisor, limits, row->number);
+		prepare_row_of_process(process->supervisor, limits, row->number);
 		return 0;
 	}
 	close_row(row);
@@ -76,8 +77,8 @@ static int add_rows(const struct supervisor *supervisor, struct limit_memory *li
 	int error = 0;
 
 	for (size_t i = 0; error == 0 && i < supervisor->process_count; i++)
-		if (counts(&supervisor->processes[i]))
-			error = add_row(&supervisor->processes[i], limits, &rows[i]);
+		if (has_limit_counters(&supervisor->processes[i]))
+			error = add_row_of_process(&supervisor->processes[i], limits, &rows[i]);
 	return error;
 }
 
@@ -149,7 +150,8 @@ static void add_to_parcel(struct parcel *parcel, const struct process *to, const
 
 static bool gets_rows(const struct process *process)
 {
-	return process->supervisor->limits != NULL && counts(process) && process->control != NULL;
+	return process->supervisor->limits != NULL && has_limit_counters(process) &&
+	       process->control != NULL;
 }
 
 void serve_send_rows(const struct process *process)
@@ -169,8 +171,9 @@ void serve_give_row(struct process *process)
 {
 	const struct supervisor *supervisor = process->supervisor;
 
-	if (supervisor->limits == NULL || !counts(process) || process->row.name[0] != '\0' ||
-	    add_row(process, supervisor->limits, &process->row) < 0)
+	if (supervisor->limits == NULL || !has_limit_counters(process) ||
+	    process->row.name[0] != '\0' ||
+	    add_row_of_process(process, supervisor->limits, &process->row) < 0)
 		return;
 	for (size_t i = 0; i < supervisor->process_count; i++) {
 		struct parcel parcel = {.count = 0};
@@ -190,5 +193,5 @@ void serve_clear_row(const struct process *process)
 		return;
 	limit_clear_sessions(supervisor->limits, process->row.number);
 	limit_clients_clear(supervisor->limits, process->row.number);
-	prepare_row(supervisor, supervisor->limits, process->row.number);
+	prepare_row_of_process(supervisor, supervisor->limits, process->row.number);
 }

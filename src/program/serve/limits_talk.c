@@ -8,7 +8,7 @@
 
 enum { CLIENTS_MAX = 16, BACKLOG_MAX = 1 << 20 };
 
-static void *on_connected(void *context, struct ipc_channel *channel)
+static void *on_limits_client_connected(void *context, struct ipc_channel *channel)
 {
 	(void)channel;
 	return context;
@@ -48,7 +48,8 @@ static void append_rates(const struct supervisor *supervisor, struct buffer *out
 	}
 }
 
-static bool on_message(void *client, struct ipc_channel *channel, const struct ipc_message *message)
+static bool on_limits_question(void *client, struct ipc_channel *channel,
+			       const struct ipc_message *message)
 {
 	struct buffer body CLEANUP(buffer_clear) = {0};
 
@@ -67,8 +68,8 @@ void serve_show_limits(struct supervisor *supervisor)
 {
 	static const struct ipc_server_kind kind = {.clients_max = CLIENTS_MAX,
 						    .backlog_max = BACKLOG_MAX,
-						    .connected = on_connected,
-						    .message = on_message};
+						    .connected = on_limits_client_connected,
+						    .message = on_limits_question};
 	const uid_t users[] = {0, supervisor->uid, supervisor->user.uid};
 
 	for (size_t i = 0; i < supervisor->socket_count; i++) {

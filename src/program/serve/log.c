@@ -77,7 +77,7 @@ static void pass_lines(struct process *process, bool is_end)
 }
 
 /* Returns the number of bytes. */
-static size_t read_some(struct process *process)
+static size_t read_process_output(struct process *process)
 {
 	struct serve_log *log = &process->log;
 	ssize_t count = os_stream_read(log->from, buffer_reserve(&log->kept, READ_MAX), READ_MAX);
@@ -89,7 +89,7 @@ static size_t read_some(struct process *process)
 }
 
 /* The time at which it may be read again, after COUNT bytes. */
-static int64_t pay(struct process *process, size_t count)
+static int64_t charge_process_for_output(struct process *process, size_t count)
 {
 	struct serve_log *log = &process->log;
 	int64_t now_us = os_clock_monotonic_us();
@@ -106,23 +106,23 @@ static int64_t pay(struct process *process, size_t count)
 	return excess_us > 0 ? excess_us + GATHER_US : GATHER_US - now_us % GATHER_US;
 }
 
-static size_t read_lines(struct process *process)
+static size_t read_log_lines(struct process *process)
 {
-	size_t count = log_pass_has_room() ? read_some(process) : 0;
+	size_t count = log_pass_has_room() ? read_process_output(process) : 0;
 
 	pass_lines(process, false);
 	return count;
 }
 
 /* A pause always follows: a closed pipe is readable, too, and must not keep the loop busy. */
-static void on_ready(void *context, unsigned events)
+static void on_process_output_ready(void *context, unsigned events)
 {
 	struct process *process = context;
 	struct serve_log *log = &process->log;
 
 	(void)events;
 	os_watch_set(log->watch, OS_WATCH_NONE);
-	os_timer_start(log->pause, pay(process, read_lines(process)));
+	os_timer_start(log->pause, charge_process_for_output(process, read_log_lines(process)));
 }
 
 /* If nothing came, the next line wakes us. */
@@ -130,10 +130,10 @@ static void on_paused(void *context)
 {
 	struct process *process = context;
 	struct serve_log *log = &process->log;
-	size_t count = read_lines(process);
+	size_t count = read_log_lines(process);
 
 	if (count > 0)
-		os_timer_start(log->pause, pay(process, count));
+		os_timer_start(log->pause, charge_process_for_output(process, count));
 	else
 		os_watch_set(log->watch, OS_WATCH_READ);
 }
@@ -146,7 +146,7 @@ void serve_log_begin(struct process *process, const char *file)
 	snprintf(log->name, sizeof log->name, "%s[%d]", file, (int)process->pid);
 	if (log->from < 0)
 		return;
-	log->watch = os_watch_new(loop, log->from, OS_WATCH_READ, on_ready, process);
+	log->watch = os_watch_new(loop, log->from, OS_WATCH_READ, on_process_output_ready, process);
 	log->pause = os_timer_new(loop, on_paused, process);
 }
 
@@ -161,7 +161,7 @@ void serve_log_end(struct process *process)
 		os_timer_free(log->pause);
 	/* others may have inherited the writing end: read no more than the pipe's capacity */
 	for (size_t count = 0, more = 1; more > 0 && count <= ROOM; count += more)
-		more = read_some(process);
+		more = read_process_output(process);
 	pass_lines(process, true);
 	os_file_close(log->from);
 	buffer_clear(&log->kept);

@@ -16,7 +16,7 @@ enum { PART_SIZE = 65536, PARTS_MAX = 256 };
 static const char *const paths[SERVE_NAME_FILES] = {"/etc/hosts", "/etc/resolv.conf"};
 
 /* Of a file that is not there: zeros. */
-static struct serve_name_file look(int file)
+static struct serve_name_file identify_name_file(int file)
 {
 	struct os_file_info info;
 
@@ -31,14 +31,15 @@ static struct serve_name_file look(int file)
 	};
 }
 
-static bool is_same(const struct serve_name_file *one, const struct serve_name_file *other)
+static bool is_same_name_file(const struct serve_name_file *one,
+			      const struct serve_name_file *other)
 {
 	return one->device == other->device && one->inode == other->inode &&
 	       one->size == other->size && one->modified_us == other->modified_us &&
 	       one->changed_us == other->changed_us;
 }
 
-static uint64_t digest(int file)
+static uint64_t digest_of_name_file(int file)
 {
 	static char part[PART_SIZE];
 	uint64_t words[2] = {0};
@@ -54,17 +55,17 @@ static uint64_t digest(int file)
 }
 
 /* Whoever writes it has a turn to finish. */
-static bool has_changed(struct serve_name_file *known, const char *path)
+static bool has_name_file_changed(struct serve_name_file *known, const char *path)
 {
 	int file = os_file_open(OS_FILE_HERE, path, OS_FILE_READ | OS_FILE_NO_BLOCK);
-	struct serve_name_file now = look(file);
-	bool is_known = is_same(&now, known);
+	struct serve_name_file now = identify_name_file(file);
+	bool is_known = is_same_name_file(&now, known);
 	bool is_other = false;
 
 	now.digest = known->digest;
 	now.is_unread = !is_known;
 	if (is_known && known->is_unread) {
-		now.digest = digest(file);
+		now.digest = digest_of_name_file(file);
 		is_other = now.digest != known->digest;
 	}
 	*known = now;
@@ -73,7 +74,7 @@ static bool has_changed(struct serve_name_file *known, const char *path)
 	return is_other;
 }
 
-static void tell_processes(const struct supervisor *supervisor)
+static void tell_processes_of_name_files(const struct supervisor *supervisor)
 {
 	for (size_t i = 0; i < supervisor->process_count; i++)
 		if (supervisor->processes[i].control != NULL)
@@ -86,8 +87,8 @@ void serve_know_names(struct supervisor *supervisor)
 	for (size_t i = 0; i < SERVE_NAME_FILES; i++) {
 		int file = os_file_open(OS_FILE_HERE, paths[i], OS_FILE_READ | OS_FILE_NO_BLOCK);
 
-		supervisor->name_files[i] = look(file);
-		supervisor->name_files[i].digest = digest(file);
+		supervisor->name_files[i] = identify_name_file(file);
+		supervisor->name_files[i].digest = digest_of_name_file(file);
 		if (file >= 0)
 			os_file_close(file);
 	}
@@ -98,11 +99,11 @@ void serve_watch_names(struct supervisor *supervisor)
 	bool is_other = false;
 
 	for (size_t i = 0; i < SERVE_NAME_FILES; i++) {
-		if (!has_changed(&supervisor->name_files[i], paths[i]))
+		if (!has_name_file_changed(&supervisor->name_files[i], paths[i]))
 			continue;
 		log_event(EVENT_NAMES_CHANGED, log_string(file, paths[i]));
 		is_other = true;
 	}
 	if (is_other)
-		tell_processes(supervisor);
+		tell_processes_of_name_files(supervisor);
 }

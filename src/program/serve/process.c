@@ -19,15 +19,15 @@ static const int64_t HEALTHY_US = 10 * SECOND_US;
 /* Between two starts of an expendable process. */
 static const int64_t EXPENDABLE_PACE_US = SECOND_US / 10;
 
-static bool is_wanted(const struct process *process)
+static bool is_process_wanted(const struct process *process)
 {
 	const struct config *config = process->supervisor->config;
 
 	return process->program->is_wanted == NULL || process->program->is_wanted(config);
 }
 
-static struct process *add_process(struct supervisor *supervisor,
-				   const struct serve_program *program, unsigned number)
+static struct process *add_supervised_process(struct supervisor *supervisor,
+					      const struct serve_program *program, unsigned number)
 {
 	struct process *process = &supervisor->processes[supervisor->process_count++];
 
@@ -35,7 +35,7 @@ static struct process *add_process(struct supervisor *supervisor,
 		panic("more than %d processes", PROCESSES_MAX);
 	*process = (struct process){.supervisor = supervisor, .program = program, .number = number};
 	process->log.from = -1;
-	process->is_wanted = is_wanted(process);
+	process->is_wanted = is_process_wanted(process);
 	process->delay_us = RESTART_DELAY_US;
 	process->restart = os_timer_new(supervisor->loop, serve_process_start, process);
 	process->again = os_timer_new(supervisor->loop, serve_set_up, process);
@@ -69,7 +69,7 @@ static bool was_healthy(const struct process *process)
 
 /* A helper may finish its work next to its successor; other processes exist only once. A process
  * that asks for a successor soon after its start is delayed like one that has ended. */
-static void renew(struct process *process)
+static void renew_process(struct process *process)
 {
 	struct supervisor *supervisor = process->supervisor;
 	struct process *successor = NULL;
@@ -84,7 +84,7 @@ static void renew(struct process *process)
 	if (successor != NULL)
 		successor->program = process->program;
 	else if (supervisor->process_count < PROCESSES_MAX)
-		successor = add_process(supervisor, process->program, process->number);
+		successor = add_supervised_process(supervisor, process->program, process->number);
 	if (successor == NULL)
 		return; /* it will be started when this one has ended */
 	serve_give_row(successor);
@@ -100,7 +100,7 @@ static void renew(struct process *process)
 }
 
 /* Only one that ASKER asks, and that is expendable. */
-static void replace(const struct process *asker, struct str name)
+static void replace_expendable_process(const struct process *asker, struct str name)
 {
 	struct supervisor *supervisor = asker->supervisor;
 	char socket[16];
@@ -121,7 +121,7 @@ static void replace(const struct process *asker, struct str name)
 	}
 }
 
-static void on_said(struct process *process, const struct ipc_message *message)
+static void on_process_request(struct process *process, const struct ipc_message *message)
 {
 	if (message->type == CHILD_READY) {
 		process->is_ready = true;
@@ -136,11 +136,11 @@ static void on_said(struct process *process, const struct ipc_message *message)
 	if (message->type == CHILD_AGAIN)
 		os_timer_start(process->again, SERVE_SET_UP_AGAIN_US);
 	if (message->type == CHILD_RENEW)
-		renew(process);
+		renew_process(process);
 	if (message->type == CHILD_FULL)
 		serve_close_doors(process->supervisor);
 	if (message->type == CHILD_REPLACE)
-		replace(process, message->body);
+		replace_expendable_process(process, message->body);
 	if (message->type == CHILD_SAID)
 		serve_pass_transcript(process, message->body);
 	if (message->type == CHILD_PENDING)
@@ -191,7 +191,7 @@ void serve_process_start(void *context)
 	}
 	process->started_us = os_clock_monotonic_us();
 	serve_log_begin(process, program_file(process));
-	serve_control_begin(process, sockets[0], on_said);
+	serve_control_begin(process, sockets[0], on_process_request);
 	log_event(EVENT_PROCESS_STARTED, log_string(program, process->program->name),
 		  log_number(pid, process->pid));
 	error = serve_start_connecting(process);
@@ -212,7 +212,7 @@ void serve_add_processes(struct supervisor *supervisor)
 		uint32_t count = program->count == NULL ? 1 : program->count(supervisor->config);
 
 		for (unsigned number = 0; number < count; number++)
-			add_process(supervisor, program, number);
+			add_supervised_process(supervisor, program, number);
 	}
 }
 
@@ -224,7 +224,7 @@ void serve_choose_processes(struct supervisor *supervisor)
 
 		if (process->is_retired)
 			continue;
-		process->is_wanted = is_wanted(process);
+		process->is_wanted = is_process_wanted(process);
 		if (process->is_wanted == was_wanted)
 			continue;
 		if (process->is_wanted && process->pid == 0)

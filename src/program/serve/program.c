@@ -9,14 +9,14 @@ static const struct serve_pace ONES_OWN = {16, SECOND_US};
 /* For LMTP servers, which may need a connection for each message. */
 static const struct serve_pace SERVERS = {500, SECOND_US / 10};
 
-static bool has_directory(const struct config *config)
+static bool is_directory_configured(const struct config *config)
 {
 	return config->directory.backend != CONFIG_BACKEND_NONE;
 }
 
 static uint32_t has_directory_count(const struct config *config)
 {
-	return has_directory(config);
+	return is_directory_configured(config);
 }
 
 static uint32_t decode_count(const struct config *config)
@@ -30,7 +30,7 @@ static uint32_t smtpd_count(const struct config *config)
 	return config->smtpd_workers;
 }
 
-static bool has_service(const struct config *config, enum config_service_kind kind)
+static bool is_service_kind_configured(const struct config *config, enum config_service_kind kind)
 {
 	for (size_t i = 0; i < config->service_count; i++)
 		if (config->services[i].kind == kind)
@@ -40,12 +40,12 @@ static bool has_service(const struct config *config, enum config_service_kind ki
 
 static bool has_programs(const struct config *config)
 {
-	return has_service(config, CONFIG_SERVICE_PIPE);
+	return is_service_kind_configured(config, CONFIG_SERVICE_PIPE);
 }
 
 static bool has_lmtp_servers(const struct config *config)
 {
-	return has_service(config, CONFIG_SERVICE_LMTP);
+	return is_service_kind_configured(config, CONFIG_SERVICE_LMTP);
 }
 
 static bool has_client_names(const struct config *config)
@@ -105,7 +105,7 @@ const struct serve_program serve_programs[SERVE_PROGRAMS] = {
 	{.name = "directory",
 	 .turn = TURN_DIRECTORY,
 	 .count = has_directory_count,
-	 .is_wanted = has_directory,
+	 .is_wanted = is_directory_configured,
 	 .file = backend_directory_program,
 	 .files = {"directory", "directory-postgresql", "directory-ldap"},
 	 .sockets = {"directory", "socketmap"},
@@ -204,7 +204,7 @@ const struct serve_program serve_programs[SERVE_PROGRAMS] = {
 	 .has_site_key = true},
 	{.name = "list",
 	 .turn = TURN_HELPERS,
-	 .is_wanted = has_directory,
+	 .is_wanted = is_directory_configured,
 	 .targets = {"send", "queue", "directory"},
 	 .pace = &ONES_OWN,
 	 .has_site_key = true},

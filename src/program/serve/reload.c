@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Logs the problem, and records it for commands that wait for the result. */
-static void refuse(struct supervisor *supervisor, struct str problem)
+static void refuse_reload(struct supervisor *supervisor, struct str problem)
 {
 	struct request_record *record = &supervisor->reload;
 
@@ -30,7 +30,7 @@ static void refuse_problems(struct supervisor *supervisor, const struct config_p
 	while (str_split(&rest, '\n', &line))
 		if (line.length > 0) {
 			log_event(EVENT_CONFIG_REFUSED, log_str(problem, line));
-			refuse(supervisor, line);
+			refuse_reload(supervisor, line);
 		}
 	buffer_clear(&text);
 }
@@ -43,7 +43,7 @@ static void refuse_fixed(struct supervisor *supervisor, const char *setting)
 		  log_string(problem, "can only be changed by a restart"));
 	buffer_append_format(&text, "%s: %s can only be changed by a restart", supervisor->file,
 			     setting);
-	refuse(supervisor, buffer_view(&text));
+	refuse_reload(supervisor, buffer_view(&text));
 	buffer_clear(&text);
 }
 
@@ -57,7 +57,8 @@ static void keep_sockets(struct supervisor *supervisor)
 static void refuse_sockets(struct supervisor *supervisor)
 {
 	log_event(EVENT_CONFIG_REFUSED, log_string(problem, "a listening socket cannot be bound"));
-	refuse(supervisor, STR("a listening socket cannot be bound: which and why is in the log"));
+	refuse_reload(supervisor,
+		      STR("a listening socket cannot be bound: which and why is in the log"));
 	keep_sockets(supervisor);
 }
 
@@ -77,7 +78,8 @@ static const char *fixed_setting_changed(const struct config *old, const struct 
 	return NULL;
 }
 
-static void take_over(struct supervisor *supervisor, struct config *config, struct buffer *text)
+static void take_over_reloaded_config(struct supervisor *supervisor, struct config *config,
+				      struct buffer *text)
 {
 	struct buffer old_text = supervisor->text;
 	struct config *old = supervisor->config;
@@ -106,7 +108,7 @@ static bool can_use_certificates(struct supervisor *supervisor, const struct con
 	if (serve_can_use_certificates(supervisor, config, &reason))
 		return true;
 	log_event(EVENT_CONFIG_REFUSED, log_str(problem, buffer_view(&reason)));
-	refuse(supervisor, buffer_view(&reason));
+	refuse_reload(supervisor, buffer_view(&reason));
 	return false;
 }
 
@@ -132,10 +134,10 @@ static void try_reload(struct supervisor *supervisor)
 	} else if (serve_bind_sockets(supervisor, config, 0) < 0) {
 		refuse_sockets(supervisor);
 	} else if (serve_prepare_limits(supervisor, config) < 0) {
-		refuse(supervisor, STR("there is no memory to count sessions in"));
+		refuse_reload(supervisor, STR("there is no memory to count sessions in"));
 		keep_sockets(supervisor);
 	} else {
-		take_over(supervisor, config, &text);
+		take_over_reloaded_config(supervisor, config, &text);
 		config = NULL;
 	}
 	config_free(config);
@@ -143,7 +145,7 @@ static void try_reload(struct supervisor *supervisor)
 	buffer_clear(&text);
 }
 
-static void write_record(const struct supervisor *supervisor)
+static void write_reload_record(const struct supervisor *supervisor)
 {
 	int error =
 		request_record_write(supervisor->config->run, REQUEST_RELOAD, &supervisor->reload);
@@ -160,14 +162,15 @@ void serve_reload(void *context)
 	struct request_record *record = &supervisor->reload;
 
 	record->begun++;
-	write_record(supervisor);
+	write_reload_record(supervisor);
 	record->is_refused = false;
 	buffer_clear(&record->reason);
 	if (supervisor->upgrade.state == UPGRADE_NONE)
 		try_reload(supervisor);
 	else
-		refuse(supervisor, STR("an upgrade is in progress: its configuration is in force "
-				       "afterwards"));
+		refuse_reload(supervisor,
+			      STR("an upgrade is in progress: its configuration is in force "
+				  "afterwards"));
 	record->ended = record->begun;
-	write_record(supervisor);
+	write_reload_record(supervisor);
 }

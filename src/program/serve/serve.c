@@ -113,7 +113,7 @@ static int give_nothing_on(void)
 }
 
 /* Each step logs its own failure. */
-static int prepare(struct supervisor *supervisor)
+static int prepare_to_serve(struct supervisor *supervisor)
 {
 	const struct config *config = supervisor->config;
 	int error = give_nothing_on();
@@ -145,8 +145,8 @@ static int prepare(struct supervisor *supervisor)
 	return error;
 }
 
-static void init(struct supervisor *supervisor, const char *file, struct str text,
-		 struct config *config, const struct serve_origin *origin)
+static void init_supervisor(struct supervisor *supervisor, const char *file, struct str text,
+			    struct config *config, const struct serve_origin *origin)
 {
 	log_settings_apply("stagepost", config);
 	if (config_has_passwords(config))
@@ -167,7 +167,7 @@ static void init(struct supervisor *supervisor, const char *file, struct str tex
 	supervisor->mending = os_timer_new(supervisor->loop, serve_watch_sockets, supervisor);
 }
 
-static void clear(struct supervisor *supervisor)
+static void clear_supervisor(struct supervisor *supervisor)
 {
 	config_free(supervisor->config);
 	buffer_clear(&supervisor->text);
@@ -183,7 +183,7 @@ static int end_serving(const struct supervisor *supervisor, int status)
 			 status);
 }
 
-static int fail(struct supervisor *supervisor, int status)
+static int fail_to_serve(struct supervisor *supervisor, int status)
 {
 	serve_tell_predecessor(supervisor, UPGRADE_FAILED,
 			       supervisor->failure.length > 0
@@ -198,15 +198,15 @@ int serve(const char *file, struct str text, struct config *config,
 	static struct supervisor supervisor;
 	struct os_signal_watch *signals[5];
 
-	init(&supervisor, file, text, config, origin);
+	init_supervisor(&supervisor, file, text, config, origin);
 	if (!serve_can_work(config, text, &supervisor.failure))
-		return fail(&supervisor, COMMAND_NEVER);
+		return fail_to_serve(&supervisor, COMMAND_NEVER);
 	if (supervisor.predecessor != NULL && !serve_await_turn(&supervisor))
-		return fail(&supervisor, COMMAND_FAILED);
-	if (prepare(&supervisor) < 0)
-		return fail(&supervisor, supervisor.exit_status != COMMAND_OK
-						 ? supervisor.exit_status
-						 : COMMAND_FAILED);
+		return fail_to_serve(&supervisor, COMMAND_FAILED);
+	if (prepare_to_serve(&supervisor) < 0)
+		return fail_to_serve(&supervisor, supervisor.exit_status != COMMAND_OK
+							  ? supervisor.exit_status
+							  : COMMAND_FAILED);
 	serve_drop_inherited(&supervisor);
 	sandbox_log_lacks(os_sandbox_lacks());
 	signals[0] = os_signal_watch_new(supervisor.loop, SIGCHLD, on_child_signal, &supervisor);
@@ -216,7 +216,7 @@ int serve(const char *file, struct str text, struct config *config,
 	signals[4] = os_signal_watch_new(supervisor.loop, SIGUSR2, serve_upgrade, &supervisor);
 	serve_add_processes(&supervisor);
 	if (serve_prepare_limits(&supervisor, config) < 0)
-		return fail(&supervisor, COMMAND_FAILED);
+		return fail_to_serve(&supervisor, COMMAND_FAILED);
 	serve_use_limits(&supervisor);
 	serve_show_limits(&supervisor);
 	serve_know_names(&supervisor);
@@ -233,6 +233,6 @@ int serve(const char *file, struct str text, struct config *config,
 	(void)end_serving(&supervisor, supervisor.exit_status);
 	for (size_t i = 0; i < COUNT_OF(signals); i++)
 		os_signal_watch_free(signals[i]);
-	clear(&supervisor);
+	clear_supervisor(&supervisor);
 	return supervisor.exit_status;
 }

@@ -38,7 +38,7 @@ static int share_configuration(const struct process *process)
 	return descriptor;
 }
 
-static void send_sockets(struct process *process)
+static void send_sockets_to_process(struct process *process)
 {
 	const struct supervisor *supervisor = process->supervisor;
 
@@ -95,7 +95,7 @@ void serve_set_up(void *context)
 	os_file_close(files.configuration);
 	send_users(process);
 	serve_send_tokens(process);
-	send_sockets(process);
+	send_sockets_to_process(process);
 	if (files.seen >= 0) {
 		ipc_channel_send(process->control, CHILD_SOCKET, 0, STR("directory_seen"),
 				 &files.seen, 1);

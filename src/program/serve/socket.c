@@ -22,7 +22,7 @@ static struct bound_socket *socket_find(struct supervisor *supervisor, const cha
 }
 
 /* The part of the name after the use, if it has one. */
-static const char *address_of(const struct bound_socket *bound)
+static const char *address_in_socket_name(const struct bound_socket *bound)
 {
 	const char *space = strchr(bound->name, ' ');
 
@@ -30,8 +30,8 @@ static const char *address_of(const struct bound_socket *bound)
 }
 
 /* Sets where NAME is: at ENDPOINT, or, without one, in the run directory. */
-static void describe(struct bound_socket *bound, const char *name, int kind,
-		     const struct config_endpoint *endpoint)
+static void describe_bound_socket(struct bound_socket *bound, const char *name, int kind,
+				  const struct config_endpoint *endpoint)
 {
 	snprintf(bound->name, sizeof bound->name, "%s", name);
 	bound->kind = kind;
@@ -68,8 +68,8 @@ static int bind_unix(const struct supervisor *supervisor, const struct bound_soc
 }
 
 /* The address of what BOUND describes. */
-static int place_of(const struct supervisor *supervisor, const struct bound_socket *bound,
-		    union os_socket_address *out)
+static int find_address_of_socket(const struct supervisor *supervisor,
+				  const struct bound_socket *bound, union os_socket_address *out)
 {
 	char path[sizeof bound->host + sizeof bound->name];
 
@@ -106,7 +106,7 @@ static int bind_at(const struct supervisor *supervisor, const struct bound_socke
 static int bind_socket(struct supervisor *supervisor, struct bound_socket *bound)
 {
 	union os_socket_address place;
-	int error = place_of(supervisor, bound, &place);
+	int error = find_address_of_socket(supervisor, bound, &place);
 	int descriptor;
 
 	if (error < 0)
@@ -129,7 +129,7 @@ static int bind_until(struct supervisor *supervisor, struct bound_socket *bound)
 	if (descriptor == -EADDRINUSE)
 		serve_drop_inherited_at(supervisor, bound->port);
 	if (descriptor == -EADDRINUSE && os_clock_monotonic_us() < supervisor->bind_until_us)
-		log_event(EVENT_LISTEN_WAITS, log_string(address, address_of(bound)),
+		log_event(EVENT_LISTEN_WAITS, log_string(address, address_in_socket_name(bound)),
 			  log_error(descriptor));
 	while (descriptor == -EADDRINUSE && os_clock_monotonic_us() < supervisor->bind_until_us) {
 		os_clock_pause_ms(BIND_PAUSE_MS);
@@ -139,7 +139,7 @@ static int bind_until(struct supervisor *supervisor, struct bound_socket *bound)
 }
 
 /* Binds the entry at the end of the table, and keeps it on success. */
-static int keep(struct supervisor *supervisor, struct bound_socket *wanted)
+static int keep_bound_socket(struct supervisor *supervisor, struct bound_socket *wanted)
 {
 	struct bound_socket *bound = &supervisor->sockets[supervisor->socket_count];
 	int descriptor = supervisor->socket_count < CHILD_SOCKETS_MAX
@@ -173,8 +173,8 @@ static int bind_listen(struct supervisor *supervisor, const char *use,
 		bound->is_wanted = true;
 		return 0;
 	}
-	describe(&wanted, name, 0, endpoint);
-	error = keep(supervisor, &wanted);
+	describe_bound_socket(&wanted, name, 0, endpoint);
+	error = keep_bound_socket(supervisor, &wanted);
 	if (error == 0)
 		log_event(EVENT_LISTENING, log_string(address, endpoint->text));
 	return error;
@@ -186,8 +186,8 @@ static int bind_run_socket(struct supervisor *supervisor, const char *name, int 
 
 	if (socket_find(supervisor, name) != NULL)
 		return 0;
-	describe(&wanted, name, kind, NULL);
-	return keep(supervisor, &wanted);
+	describe_bound_socket(&wanted, name, kind, NULL);
+	return keep_bound_socket(supervisor, &wanted);
 }
 
 void serve_drop_sockets(struct supervisor *supervisor)
@@ -214,7 +214,7 @@ static int bind_listens(struct supervisor *supervisor, const char *use,
 }
 
 /* The process whose it is. */
-static const char *use_of(const struct config_listen *listen)
+static const char *use_of_bound_listen(const struct config_listen *listen)
 {
 	return config_is_qmtp(listen) ? "qmtp" : "listen";
 }
@@ -230,7 +230,7 @@ int serve_bind_sockets(struct supervisor *supervisor, const struct config *confi
 	for (size_t i = 0; i < supervisor->socket_count; i++)
 		supervisor->sockets[i].is_wanted = strchr(supervisor->sockets[i].name, ' ') == NULL;
 	for (size_t i = 0; error == 0 && i < config->listen_count; i++)
-		error = bind_listens(supervisor, use_of(&config->listens[i]),
+		error = bind_listens(supervisor, use_of_bound_listen(&config->listens[i]),
 				     config->listens[i].addresses,
 				     config->listens[i].address_count);
 	if (error == 0)
@@ -282,7 +282,7 @@ static bool bind_again(struct supervisor *supervisor, struct bound_socket *bound
 {
 	int descriptor;
 
-	log_event(EVENT_LISTENER_LOST, log_string(address, address_of(bound)));
+	log_event(EVENT_LISTENER_LOST, log_string(address, address_in_socket_name(bound)));
 	descriptor = bind_socket(supervisor, bound);
 	if (descriptor < 0) {
 		log_event(EVENT_PROCESS_ERROR, log_string(socket, bound->name),
@@ -292,11 +292,11 @@ static bool bind_again(struct supervisor *supervisor, struct bound_socket *bound
 	serve_forget_socket(supervisor, bound);
 	bound->descriptor = descriptor;
 	serve_store_socket(supervisor, bound);
-	log_event(EVENT_LISTENING, log_string(address, address_of(bound)));
+	log_event(EVENT_LISTENING, log_string(address, address_in_socket_name(bound)));
 	return true;
 }
 
-static bool mend(struct supervisor *supervisor, struct bound_socket *bound)
+static bool mend_bound_socket(struct supervisor *supervisor, struct bound_socket *bound)
 {
 	return !bound->is_shut && os_socket_has_ended(bound->descriptor) &&
 	       bind_again(supervisor, bound);
@@ -308,7 +308,7 @@ void serve_mend_places(struct supervisor *supervisor)
 		struct bound_socket *bound = &supervisor->sockets[i];
 		union os_socket_address place;
 
-		if (bound->port == 0 && place_of(supervisor, bound, &place) == 0 &&
+		if (bound->port == 0 && find_address_of_socket(supervisor, bound, &place) == 0 &&
 		    inode_at(&place) != bound->inode)
 			(void)bind_again(supervisor, bound);
 	}
@@ -321,10 +321,10 @@ void serve_mend_sockets(struct process *process)
 	for (size_t i = 0; i < supervisor->socket_count; i++)
 		if (serve_program_has_socket(process->program, process->number,
 					     supervisor->sockets[i].name))
-			(void)mend(supervisor, &supervisor->sockets[i]);
+			(void)mend_bound_socket(supervisor, &supervisor->sockets[i]);
 }
 
-static void hand_out(struct supervisor *supervisor, const struct bound_socket *bound)
+static void hand_out_bound_socket(struct supervisor *supervisor, const struct bound_socket *bound)
 {
 	for (size_t i = 0; i < supervisor->process_count; i++) {
 		struct process *process = &supervisor->processes[i];
@@ -341,8 +341,9 @@ void serve_watch_sockets(void *context)
 	struct supervisor *supervisor = context;
 
 	for (size_t i = 0; !supervisor->is_stopping && i < supervisor->socket_count; i++)
-		if (supervisor->sockets[i].kind == 0 && mend(supervisor, &supervisor->sockets[i]))
-			hand_out(supervisor, &supervisor->sockets[i]);
+		if (supervisor->sockets[i].kind == 0 &&
+		    mend_bound_socket(supervisor, &supervisor->sockets[i]))
+			hand_out_bound_socket(supervisor, &supervisor->sockets[i]);
 	if (!supervisor->is_stopping)
 		serve_watch_names(supervisor);
 	os_timer_start(supervisor->mending, MEND_EVERY_US);

@@ -35,7 +35,7 @@ static void append_waits(const struct supervisor *supervisor, struct buffer *out
 }
 
 /* Another line would be another message. */
-static void append_line(struct buffer *out, struct str text)
+static void append_status_line(struct buffer *out, struct str text)
 {
 	for (size_t i = 0; i < text.length && out->length < STATUS_MAX; i++)
 		buffer_append_byte(out, text.data[i] == '\n' ? ' ' : text.data[i]);
@@ -53,7 +53,7 @@ void serve_tell_status(const struct supervisor *supervisor, const char *state)
 			     supervisor->was_ready ? "All processes are ready" : "Not ready");
 	append_waits(supervisor, &text);
 	buffer_append_format(&status, "%sSTATUS=", state);
-	append_line(&status, buffer_view(&text));
+	append_status_line(&status, buffer_view(&text));
 	serve_notify(supervisor, buffer_data(&status));
 }
 
@@ -66,7 +66,7 @@ void serve_note_waits(struct process *process, struct str reason)
 	serve_tell_status(process->supervisor, "");
 }
 
-static void on_late(void *context)
+static void on_late_start(void *context)
 {
 	struct supervisor *supervisor = context;
 
@@ -77,6 +77,6 @@ static void on_late(void *context)
 
 void serve_expect_ready(struct supervisor *supervisor)
 {
-	supervisor->lateness = os_timer_new(supervisor->loop, on_late, supervisor);
+	supervisor->lateness = os_timer_new(supervisor->loop, on_late_start, supervisor);
 	os_timer_start(supervisor->lateness, LATE_US);
 }

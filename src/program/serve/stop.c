@@ -81,7 +81,7 @@ static void tell_waiting(void *context)
 }
 
 /* Abandons messages that a server has received but not answered. */
-static void hurry(struct supervisor *supervisor)
+static void hurry_processes(struct supervisor *supervisor)
 {
 	log_event(EVENT_SERVE_HURRIED);
 	os_timer_start(supervisor->patience, HURRY_PATIENCE_US);
@@ -111,7 +111,7 @@ void serve_stop(void *context)
 	struct supervisor *supervisor = context;
 
 	if (supervisor->is_stopping) {
-		hurry(supervisor);
+		hurry_processes(supervisor);
 		return;
 	}
 	announce_stop(supervisor);
@@ -125,7 +125,7 @@ void serve_stop_for_successor(struct supervisor *supervisor, void (*stopped)(str
 	begin_stop(supervisor);
 }
 
-static void lose_patience(void *context)
+static void on_stop_timeout_of_processes(void *context)
 {
 	struct supervisor *supervisor = context;
 
@@ -135,6 +135,7 @@ static void lose_patience(void *context)
 
 void serve_prepare_stop(struct supervisor *supervisor)
 {
-	supervisor->patience = os_timer_new(supervisor->loop, lose_patience, supervisor);
+	supervisor->patience =
+		os_timer_new(supervisor->loop, on_stop_timeout_of_processes, supervisor);
 	supervisor->waiting = os_timer_new(supervisor->loop, tell_waiting, supervisor);
 }

@@ -22,7 +22,8 @@ static void take_pid_file(struct supervisor *supervisor, struct ipc_message *mes
 	message->descriptors[0] = -1;
 }
 
-static void on_message(void *context, struct ipc_channel *channel, struct ipc_message *message)
+static void on_predecessor_message(void *context, struct ipc_channel *channel,
+				   struct ipc_message *message)
 {
 	struct supervisor *supervisor = context;
 
@@ -51,7 +52,7 @@ static void be_alone(struct supervisor *supervisor)
 }
 
 /* Before our turn it goes on alone, and we end. */
-static void on_lost(void *context, struct ipc_channel *channel)
+static void on_predecessor_lost(void *context, struct ipc_channel *channel)
 {
 	struct supervisor *supervisor = context;
 
@@ -63,7 +64,7 @@ static void on_lost(void *context, struct ipc_channel *channel)
 		os_loop_stop(supervisor->loop);
 }
 
-static const struct ipc_channel_handler handler = {on_message, on_lost};
+static const struct ipc_channel_handler handler = {on_predecessor_message, on_predecessor_lost};
 
 void serve_meet_predecessor(struct supervisor *supervisor, int socket)
 {

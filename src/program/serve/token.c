@@ -26,7 +26,7 @@ static bool has_token(const char *program)
 	return false;
 }
 
-static bool believes(const char *believer, const char *program)
+static bool believes_token_of_program(const char *believer, const char *program)
 {
 	for (size_t i = 0; i < COUNT_OF(holders); i++)
 		if (strcmp(holders[i].believer, believer) == 0 &&
@@ -36,12 +36,13 @@ static bool believes(const char *believer, const char *program)
 }
 
 /* A retired process has authenticated already, and will not again. */
-static bool needs(const struct process *process, const struct process *holder)
+static bool needs_token_of_process(const struct process *process, const struct process *holder)
 {
 	if (holder->token.text[0] == '\0')
 		return false;
 	return holder == process ||
-	       (believes(process->program->name, holder->program->name) && !holder->is_retired);
+	       (believes_token_of_program(process->program->name, holder->program->name) &&
+		!holder->is_retired);
 }
 
 void serve_send_tokens(struct process *process)
@@ -52,7 +53,7 @@ void serve_send_tokens(struct process *process)
 	for (size_t i = 0; i < supervisor->process_count; i++) {
 		const struct process *holder = &supervisor->processes[i];
 
-		if (!needs(process, holder))
+		if (!needs_token_of_process(process, holder))
 			continue;
 		pack_str(&body, str_from(holder->program->name));
 		pack_str(&body, str_from(holder->token.text));
@@ -69,6 +70,7 @@ void serve_renew_token(struct process *process)
 		return;
 	ipc_token_make(process->program->name, &process->token);
 	for (size_t i = 0; i < supervisor->process_count; i++)
-		if (believes(supervisor->processes[i].program->name, process->program->name))
+		if (believes_token_of_program(supervisor->processes[i].program->name,
+					      process->program->name))
 			serve_send_tokens(&supervisor->processes[i]);
 }

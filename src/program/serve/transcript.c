@@ -63,7 +63,7 @@ void serve_send_transcript(struct process *process)
 		send_filters(process, buffer_view(&filters));
 }
 
-static void tell_processes(struct supervisor *supervisor)
+static void send_filters_to_processes(struct supervisor *supervisor)
 {
 	struct buffer filters CLEANUP(buffer_clear) = {0};
 
@@ -81,8 +81,8 @@ static void pack_line(struct buffer *out, const char *process, struct str said)
 	buffer_append_str(out, said);
 }
 
-static void tell_lost(struct watcher *watcher, const char *process,
-		      const struct transcript_said *said)
+static void tell_lost_lines(struct watcher *watcher, const char *process,
+			    const struct transcript_said *said)
 {
 	struct transcript_said note = *said;
 	struct buffer body CLEANUP(buffer_clear) = {0};
@@ -118,7 +118,7 @@ void serve_pass_transcript(struct process *process, struct str said)
 			continue;
 		}
 		if (watcher->lost > 0)
-			tell_lost(watcher, process->log.name, &line);
+			tell_lost_lines(watcher, process->log.name, &line);
 		ipc_channel_send(watcher->channel, TRANSCRIPT_TALK_LINE, 0, buffer_view(&body),
 				 NULL, 0);
 	}
@@ -126,7 +126,7 @@ void serve_pass_transcript(struct process *process, struct str said)
 
 /* --- watchers --- */
 
-static void forget(struct watcher *watcher)
+static void forget_watcher(struct watcher *watcher)
 {
 	bool was_watching = watcher->is_watching;
 
@@ -137,23 +137,23 @@ static void forget(struct watcher *watcher)
 	watcher->is_watching = false;
 	watcher->lost = 0;
 	if (was_watching)
-		tell_processes(watcher->supervisor);
+		send_filters_to_processes(watcher->supervisor);
 }
 
 /* His time is over. Unsent output is lost with the channel. */
-static void on_end(void *context)
+static void on_end_of_watch_time(void *context)
 {
 	struct watcher *watcher = context;
 
 	if (watcher->is_watching)
 		ipc_channel_send(watcher->channel, TRANSCRIPT_TALK_END, 0, STR(""), NULL, 0);
-	forget(watcher);
+	forget_watcher(watcher);
 }
 
-static void refuse(struct watcher *watcher, struct str reason)
+static void refuse_watcher(struct watcher *watcher, struct str reason)
 {
 	ipc_channel_send(watcher->channel, TRANSCRIPT_TALK_REFUSED, 0, reason, NULL, 0);
-	forget(watcher);
+	forget_watcher(watcher);
 }
 
 /* The lowest unused number; TRANSCRIPT_WATCHERS_MAX: all are in use. */
@@ -170,31 +170,33 @@ static uint32_t free_number(const struct transcripts *transcripts)
 	return number;
 }
 
-static void begin(struct watcher *watcher, const struct transcript_filter *filter, uint32_t seconds)
+static void begin_watching(struct watcher *watcher, const struct transcript_filter *filter,
+			   uint32_t seconds)
 {
 	struct supervisor *supervisor = watcher->supervisor;
 	uint32_t number = free_number(supervisor->transcripts);
 
 	if (watcher->user != 0 && watcher->user != supervisor->uid &&
 	    watcher->user != supervisor->user.uid) {
-		refuse(watcher, STR("only root and the queue's owner may watch"));
+		refuse_watcher(watcher, STR("only root and the queue's owner may watch"));
 		return;
 	}
 	if (number == TRANSCRIPT_WATCHERS_MAX) {
-		refuse(watcher, STR("too many watch already"));
+		refuse_watcher(watcher, STR("too many watch already"));
 		return;
 	}
 	watcher->filter = *filter;
 	watcher->filter.watcher = number;
 	watcher->is_watching = true;
 	os_timer_start(watcher->end, seconds * SECOND_US);
-	tell_processes(supervisor);
+	send_filters_to_processes(supervisor);
 	log_event(EVENT_TRANSCRIPT, log_number(uid, watcher->user),
 		  log_str(domain, mail_domain_view(&filter->domain)), log_number(seconds, seconds));
 	ipc_channel_send(watcher->channel, TRANSCRIPT_TALK_BEGUN, 0, STR(""), NULL, 0);
 }
 
-static void on_message(void *context, struct ipc_channel *channel, struct ipc_message *message)
+static void on_watcher_message(void *context, struct ipc_channel *channel,
+			       struct ipc_message *message)
 {
 	struct watcher *watcher = context;
 	struct unpack in = {message->body, false};
@@ -204,20 +206,20 @@ static void on_message(void *context, struct ipc_channel *channel, struct ipc_me
 	if (message->type == TRANSCRIPT_TALK_WATCH && !watcher->is_watching &&
 	    transcript_unpack(&in, &filter) && unpack_is_whole(&in) && seconds > 0 &&
 	    seconds <= TRANSCRIPT_TALK_SECONDS_MAX)
-		begin(watcher, &filter, seconds);
+		begin_watching(watcher, &filter, seconds);
 	else
 		ipc_channel_refuse(channel, message->type);
 }
 
-static void on_lost(void *context, struct ipc_channel *channel)
+static void on_watcher_lost(void *context, struct ipc_channel *channel)
 {
 	(void)channel;
-	forget(context);
+	forget_watcher(context);
 }
 
-static const struct ipc_channel_handler handler = {on_message, on_lost};
+static const struct ipc_channel_handler handler = {on_watcher_message, on_watcher_lost};
 
-static void on_connection(void *context, int socket)
+static void on_watcher_connection(void *context, int socket)
 {
 	struct supervisor *supervisor = context;
 	struct watcher *watcher = NULL;
@@ -232,7 +234,7 @@ static void on_connection(void *context, int socket)
 	watcher->supervisor = supervisor;
 	watcher->user = os_socket_peer_user(socket);
 	watcher->channel = ipc_channel_new(supervisor->loop, socket, &handler, watcher);
-	watcher->end = os_timer_new(supervisor->loop, on_end, watcher);
+	watcher->end = os_timer_new(supervisor->loop, on_end_of_watch_time, watcher);
 	os_timer_start(watcher->end, WISH_US);
 }
 
@@ -243,8 +245,8 @@ void serve_watch_transcripts(struct supervisor *supervisor)
 	for (size_t i = 0; i < supervisor->socket_count; i++)
 		if (strcmp(supervisor->sockets[i].name, "transcript") == 0)
 			supervisor->transcripts->listener = ipc_listener_new(
-				supervisor->loop, supervisor->sockets[i].descriptor, on_connection,
-				supervisor);
+				supervisor->loop, supervisor->sockets[i].descriptor,
+				on_watcher_connection, supervisor);
 }
 
 void serve_end_transcripts(struct supervisor *supervisor)
@@ -253,5 +255,5 @@ void serve_end_transcripts(struct supervisor *supervisor)
 	supervisor->transcripts->listener = NULL;
 	for (size_t i = 0; i < GUESTS_MAX; i++)
 		if (supervisor->transcripts->watchers[i].channel != NULL)
-			on_end(&supervisor->transcripts->watchers[i]);
+			on_end_of_watch_time(&supervisor->transcripts->watchers[i]);
 }

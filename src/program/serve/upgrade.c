@@ -16,7 +16,7 @@ static const int64_t RETURN_US = 5 * SECOND_US;
 
 /* --- its end --- */
 
-static void disconnect(struct serve_upgrade *upgrade)
+static void disconnect_successor(struct serve_upgrade *upgrade)
 {
 	ipc_channel_close(upgrade->channel);
 	upgrade->channel = NULL;
@@ -28,7 +28,7 @@ static void refuse_upgrade(struct supervisor *supervisor)
 {
 	struct serve_upgrade *upgrade = &supervisor->upgrade;
 
-	disconnect(upgrade);
+	disconnect_successor(upgrade);
 	upgrade->state = UPGRADE_NONE;
 	log_event(EVENT_UPGRADE_FAILED, log_str(reason, buffer_view(&upgrade->record.reason)),
 		  log_string(then, "this version goes on"));
@@ -95,7 +95,7 @@ static void lose_successor(struct supervisor *supervisor, struct str reason)
 
 	if (upgrade->record.reason.length == 0)
 		buffer_append_str(&upgrade->record.reason, reason);
-	disconnect(upgrade);
+	disconnect_successor(upgrade);
 	if (upgrade->pid == 0) {
 		miss_successor(supervisor);
 		return;
@@ -115,13 +115,13 @@ static void pass_node_on(struct supervisor *supervisor)
 	serve_notify(supervisor, text);
 	upgrade->state = UPGRADE_NONE;
 	upgrade->pid = 0;
-	disconnect(upgrade);
+	disconnect_successor(upgrade);
 	os_loop_stop(supervisor->loop);
 }
 
 /* --- passing on --- */
 
-static void send_sockets(struct supervisor *supervisor)
+static void send_sockets_to_successor(struct supervisor *supervisor)
 {
 	struct ipc_channel *channel = supervisor->upgrade.channel;
 	int descriptors[IPC_DESCRIPTORS_MAX];
@@ -151,14 +151,14 @@ static void on_stopped(struct supervisor *supervisor)
 	serve_open_doors(supervisor);
 	upgrade->state = UPGRADE_STARTING;
 	os_timer_start(upgrade->timer, supervisor->config->upgrade_timeout * SECOND_US);
-	send_sockets(supervisor);
+	send_sockets_to_successor(supervisor);
 	ipc_channel_send(upgrade->channel, UPGRADE_PID_FILE, 0, STR(""), &supervisor->pid_file, 1);
 	ipc_channel_send(upgrade->channel, UPGRADE_GO, 0, STR(""), NULL, 0);
 }
 
 /* --- its course --- */
 
-static void on_late(void *context)
+static void on_late_successor(void *context)
 {
 	struct supervisor *supervisor = context;
 	struct serve_upgrade *upgrade = &supervisor->upgrade;
@@ -175,7 +175,8 @@ static void on_late(void *context)
 	}
 }
 
-static void on_message(void *context, struct ipc_channel *channel, struct ipc_message *message)
+static void on_successor_message(void *context, struct ipc_channel *channel,
+				 struct ipc_message *message)
 {
 	struct supervisor *supervisor = context;
 	struct serve_upgrade *upgrade = &supervisor->upgrade;
@@ -195,7 +196,7 @@ static void on_message(void *context, struct ipc_channel *channel, struct ipc_me
 	}
 }
 
-static void on_lost(void *context, struct ipc_channel *channel)
+static void on_successor_lost(void *context, struct ipc_channel *channel)
 {
 	struct supervisor *supervisor = context;
 
@@ -203,7 +204,7 @@ static void on_lost(void *context, struct ipc_channel *channel)
 	lose_successor(supervisor, STR("")); /* how it ends says more */
 }
 
-static const struct ipc_channel_handler handler = {on_message, on_lost};
+static const struct ipc_channel_handler handler = {on_successor_message, on_successor_lost};
 
 static int start_successor(struct supervisor *supervisor)
 {
@@ -245,7 +246,7 @@ void serve_upgrade(void *context)
 	serve_begin_upgrade(supervisor);
 	log_event(EVENT_UPGRADE_BEGUN, log_string(file, supervisor->own_program));
 	if (upgrade->timer == NULL)
-		upgrade->timer = os_timer_new(supervisor->loop, on_late, supervisor);
+		upgrade->timer = os_timer_new(supervisor->loop, on_late_successor, supervisor);
 	if (supervisor->is_stopping || !supervisor->was_ready) {
 		buffer_append_string(&upgrade->record.reason,
 				     "the version that runs is not ready itself");

@@ -9,7 +9,7 @@
 #include "program/serve/internal.h"
 #include <string.h>
 
-static int find_user(const char *name, struct os_process_user *out)
+static int find_system_user(const char *name, struct os_process_user *out)
 {
 	int error = os_process_user_find(name, out);
 
@@ -27,7 +27,7 @@ static int find_for_program(const struct supervisor *supervisor,
 	bool becomes =
 		program->becomes_others != NULL && program->becomes_others(supervisor->config);
 	struct os_process_user *user = &entry->user;
-	int error = *name != '\0' ? find_user(name, user) : 0;
+	int error = *name != '\0' ? find_system_user(name, user) : 0;
 
 	if (error < 0)
 		return error;
@@ -61,7 +61,7 @@ int serve_find_users(struct supervisor *supervisor, uid_t uid, bool may_change)
 	if (!may_change)
 		return 0;
 	if (*config->user != '\0')
-		error = find_user(config->user, &supervisor->user);
+		error = find_system_user(config->user, &supervisor->user);
 	for (size_t i = 0; error == 0 && i < SERVE_PROGRAMS; i++)
 		error = find_for_program(supervisor, &serve_programs[i], &supervisor->users[i]);
 	return error;

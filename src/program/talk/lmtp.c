@@ -17,17 +17,17 @@ struct dialogue {
 };
 
 /* Waits for the socket, but not longer than all may take. */
-static int wait_for(const struct dialogue *dialogue, bool for_writing)
+static int wait_for_dialogue_socket(const struct dialogue *dialogue, bool for_writing)
 {
 	int64_t left_us = dialogue->until_us - os_clock_monotonic_us();
 
 	return left_us > 0 ? os_socket_wait(dialogue->socket, for_writing, left_us) : -ETIMEDOUT;
 }
 
-static int say(struct dialogue *dialogue, struct buffer *text)
+static int send_dialogue_text(struct dialogue *dialogue, struct buffer *text)
 {
 	while (text->length > 0) {
-		int error = wait_for(dialogue, true);
+		int error = wait_for_dialogue_socket(dialogue, true);
 		ssize_t count = error < 0 ? error
 					  : os_socket_write(dialogue->socket, buffer_data(text),
 							    text->length);
@@ -39,12 +39,12 @@ static int say(struct dialogue *dialogue, struct buffer *text)
 	return 0;
 }
 
-static int read_line(struct dialogue *dialogue)
+static int read_reply_line(struct dialogue *dialogue)
 {
 	ptrdiff_t end;
 
 	while ((end = str_find(buffer_view(&dialogue->input), '\n')) < 0) {
-		int error = wait_for(dialogue, false);
+		int error = wait_for_dialogue_socket(dialogue, false);
 		ssize_t count = error;
 
 		if (error == 0)
@@ -64,13 +64,13 @@ static int read_line(struct dialogue *dialogue)
 }
 
 /* The first digit of the reply, whose last line is in LINE; or -errno. */
-static int hear(struct dialogue *dialogue)
+static int read_lmtp_reply(struct dialogue *dialogue)
 {
 	struct str line;
 	int error;
 
 	do {
-		error = read_line(dialogue);
+		error = read_reply_line(dialogue);
 		line = buffer_view(&dialogue->line);
 	} while (error == 0 && line.length > 3 && line.data[3] == '-');
 	if (error < 0)
@@ -81,7 +81,7 @@ static int hear(struct dialogue *dialogue)
 									      : -EPROTO;
 }
 
-/* Says COMMAND with its ARGUMENT; its reply as hear() has it. */
+/* Says COMMAND with its ARGUMENT; its reply as read_lmtp_reply() has it. */
 static int ask_recipient(struct dialogue *dialogue, const char *command, struct str argument,
 			 const char *end)
 {
@@ -90,14 +90,15 @@ static int ask_recipient(struct dialogue *dialogue, const char *command, struct 
 
 	buffer_append_format(&text, "%s" STR_FORMAT "%s\r\n", command, STR_ARGUMENTS(argument),
 			     end);
-	error = say(dialogue, &text);
-	return error < 0 ? error : hear(dialogue);
+	error = send_dialogue_text(dialogue, &text);
+	return error < 0 ? error : read_lmtp_reply(dialogue);
 }
 
 /* The reply to RCPT, or what came before it instead. */
-static int run(struct dialogue *dialogue, const struct config *config, struct str address)
+static int run_lmtp_dialogue(struct dialogue *dialogue, const struct config *config,
+			     struct str address)
 {
-	int result = hear(dialogue);
+	int result = read_lmtp_reply(dialogue);
 
 	if (result == 2)
 		result = ask_recipient(dialogue, "LHLO ", str_from(config->hostname), "");
@@ -108,7 +109,7 @@ static int run(struct dialogue *dialogue, const struct config *config, struct st
 	return ask_recipient(dialogue, "RCPT TO:<", address, ">");
 }
 
-static bool is_no_mailbox(struct str line)
+static bool is_reply_of_no_mailbox(struct str line)
 {
 	struct str rest = str_skip(line, line.length < 4 ? line.length : 4);
 
@@ -117,7 +118,7 @@ static bool is_no_mailbox(struct str line)
 	return str_starts_with(line, STR("550")) || str_starts_with(line, STR("553"));
 }
 
-static int connect_to(const struct config_endpoint *endpoint)
+static int connect_to_lmtp_server(const struct config_endpoint *endpoint)
 {
 	union os_socket_address where;
 	bool is_address = endpoint->port == 0
@@ -130,14 +131,16 @@ static int connect_to(const struct config_endpoint *endpoint)
 bool lmtp_talk_lacks(const struct config *config, const struct config_service *service,
 		     struct str address, struct buffer *said)
 {
-	struct dialogue dialogue = {.socket = connect_to(&service->address),
+	struct dialogue dialogue = {.socket = connect_to_lmtp_server(&service->address),
 				    .until_us = os_clock_monotonic_us() + PATIENCE_US};
 	bool lacks = false;
 
 	if (dialogue.socket < 0)
 		return false;
-	if (wait_for(&dialogue, true) == 0 && os_socket_error(dialogue.socket) == 0 &&
-	    run(&dialogue, config, address) == 5 && is_no_mailbox(buffer_view(&dialogue.line))) {
+	if (wait_for_dialogue_socket(&dialogue, true) == 0 &&
+	    os_socket_error(dialogue.socket) == 0 &&
+	    run_lmtp_dialogue(&dialogue, config, address) == 5 &&
+	    is_reply_of_no_mailbox(buffer_view(&dialogue.line))) {
 		buffer_append_str(said, buffer_view(&dialogue.line));
 		lacks = true;
 	}

@@ -59,27 +59,27 @@ void manager_talk_close(struct manager_talk *talk)
 }
 
 /* A supervisor that has ended leaves no socket. */
-static int gone(ssize_t error)
+static int errno_of_lost_manager(ssize_t error)
 {
 	return error == -ECONNREFUSED || error == -ENOTCONN || error == -ECONNRESET ? -ESRCH
 										    : (int)error;
 }
 
 /* Receives an answer, whose texts are views of TEXT. -EAGAIN. */
-static int receive(const struct manager_talk *talk, char text[ANSWER_MAX],
-		   struct order_answer *answer_out)
+static int receive_order_answer(const struct manager_talk *talk, char text[ANSWER_MAX],
+				struct order_answer *answer_out)
 {
 	ssize_t length = os_socket_read(talk->socket, text, ANSWER_MAX);
 
-	return length < 0 ? gone(length)
+	return length < 0 ? errno_of_lost_manager(length)
 			  : order_answer_read(str_slice(text, (size_t)length), answer_out);
 }
 
-static int take_answer(struct manager_talk *talk)
+static int take_order_answer(struct manager_talk *talk)
 {
 	char text[ANSWER_MAX];
 	struct order_answer answer;
-	int result = receive(talk, text, &answer);
+	int result = receive_order_answer(talk, text, &answer);
 	struct mail_id id = talk->outstanding[talk->first];
 
 	if (result == -EAGAIN) {
@@ -108,7 +108,7 @@ static int write_command(struct manager_talk *talk, struct str command)
 	} while (sent == -EAGAIN && error == 0);
 	if (error < 0)
 		return error;
-	return sent < 0 ? gone(sent) : 0;
+	return sent < 0 ? errno_of_lost_manager(sent) : 0;
 }
 
 int manager_talk_send(struct manager_talk *talk, struct mail_id id, struct str command)
@@ -116,7 +116,7 @@ int manager_talk_send(struct manager_talk *talk, struct mail_id id, struct str c
 	int error = 0;
 
 	while (error == 0 && talk->count == OUTSTANDING_MAX)
-		error = take_answer(talk);
+		error = take_order_answer(talk);
 	if (error == 0)
 		error = write_command(talk, command);
 	if (error < 0)
@@ -132,7 +132,7 @@ int manager_talk_question(struct manager_talk *talk, struct str question, struct
 	int result = write_command(talk, question);
 
 	while (result == 0) {
-		result = receive(talk, text, &answer);
+		result = receive_order_answer(talk, text, &answer);
 		if (result == 0 && answer.code == ORDER_OK)
 			buffer_append_str(told, answer.text);
 		if (result != -EAGAIN)
@@ -147,11 +147,12 @@ int manager_talk_finish(struct manager_talk *talk)
 	int error = 0;
 
 	while (error == 0 && talk->count > 0)
-		error = take_answer(talk);
+		error = take_order_answer(talk);
 	return error;
 }
 
-static void keep_reason(void *context, struct mail_id id, const struct order_answer *answer)
+static void keep_reason_of_answer(void *context, struct mail_id id,
+				  const struct order_answer *answer)
 {
 	(void)id;
 	if (answer->code != ORDER_OK)
@@ -162,7 +163,7 @@ int manager_talk_ask(const char *run, struct str command, struct buffer *reason)
 {
 	struct manager_talk *talk;
 	size_t before = reason->length;
-	int error = manager_talk_open(run, keep_reason, reason, &talk);
+	int error = manager_talk_open(run, keep_reason_of_answer, reason, &talk);
 
 	if (error < 0)
 		return error;

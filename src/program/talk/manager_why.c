@@ -9,7 +9,8 @@ void manager_why_clear(struct manager_why *why)
 	why->talk = NULL;
 }
 
-static void nobody_asks(void *context, struct mail_id id, const struct order_answer *answer)
+static void ignore_order_answer_of_why(void *context, struct mail_id id,
+				       const struct order_answer *answer)
 {
 	(void)context;
 	(void)id;
@@ -19,7 +20,8 @@ static void nobody_asks(void *context, struct mail_id id, const struct order_ans
 static void put_question(struct manager_why *why, const char *question, struct buffer *answer)
 {
 	if (!why->is_over && why->talk == NULL)
-		why->is_over = manager_talk_open(why->run, nobody_asks, why, &why->talk) < 0;
+		why->is_over = manager_talk_open(why->run, ignore_order_answer_of_why, why,
+						 &why->talk) < 0;
 	if (!why->is_over)
 		why->is_over = manager_talk_question(why->talk, str_from(question), answer) < 0;
 }

@@ -10,7 +10,7 @@
 
 enum { TEXT_SIZE = 24, LOCK_MS = 500 /* readers of the file hold the lock for a moment */ };
 
-static int open_file(const char *run, unsigned flags)
+static int open_pid_file(const char *run, unsigned flags)
 {
 	char path[PATH_MAX];
 
@@ -21,7 +21,7 @@ static int open_file(const char *run, unsigned flags)
 
 /* The file must be one that only we can have created: otherwise -EBADF, so that a supervisor always
  * writes to a file of its own. */
-static int check_file(int file, uid_t *owner_out)
+static int check_pid_file(int file, uid_t *owner_out)
 {
 	struct os_file_info info;
 	int error = os_file_info(file, &info);
@@ -33,11 +33,11 @@ static int check_file(int file, uid_t *owner_out)
 }
 
 /* Replaces a file that somebody else has left, unless he has locked it. */
-static int replace(const char *run, int file)
+static int replace_pid_file(const char *run, int file)
 {
 	char path[PATH_MAX];
 	uid_t owner = (uid_t)-1;
-	int error = check_file(file, &owner);
+	int error = check_pid_file(file, &owner);
 
 	if (error == 0 && owner == os_process_effective_user())
 		return file;
@@ -46,7 +46,7 @@ static int replace(const char *run, int file)
 	snprintf(path, sizeof path, "%s/" PID_FILE_NAME, run);
 	if (error == 0)
 		error = os_file_unlink(OS_FILE_HERE, path);
-	return error < 0 ? error : open_file(run, OS_FILE_WRITE | OS_FILE_CREATE);
+	return error < 0 ? error : open_pid_file(run, OS_FILE_WRITE | OS_FILE_CREATE);
 }
 
 /* A reader never finds the file empty; he reads the first line, whatever is left of a longer one.
@@ -62,15 +62,16 @@ int pid_file_rewrite(int file)
 
 int pid_file_write(const char *run)
 {
-	int file = open_file(run, OS_FILE_WRITE | OS_FILE_CREATE);
+	int file = open_pid_file(run, OS_FILE_WRITE | OS_FILE_CREATE);
 	int error;
 
 	if (file == -EEXIST) {
-		file = open_file(run, OS_FILE_WRITE | OS_FILE_NO_FOLLOW | OS_FILE_NO_BLOCK);
+		file = open_pid_file(run, OS_FILE_WRITE | OS_FILE_NO_FOLLOW | OS_FILE_NO_BLOCK);
 		if (file == -EACCES) /* root's, in our directory: to lock it, reading is enough */
-			file = open_file(run, OS_FILE_READ | OS_FILE_NO_FOLLOW | OS_FILE_NO_BLOCK);
+			file = open_pid_file(run,
+					     OS_FILE_READ | OS_FILE_NO_FOLLOW | OS_FILE_NO_BLOCK);
 		if (file >= 0)
-			file = replace(run, file);
+			file = replace_pid_file(run, file);
 	}
 	if (file < 0)
 		return file;
@@ -83,7 +84,7 @@ int pid_file_write(const char *run)
 	return error;
 }
 
-static pid_t parse(struct str text)
+static pid_t parse_pid(struct str text)
 {
 	struct str line;
 	uint64_t pid;
@@ -96,14 +97,14 @@ static pid_t parse(struct str text)
 pid_t pid_file_read(const char *run, uid_t *owner_out)
 {
 	char text[TEXT_SIZE];
-	int file = open_file(run, OS_FILE_READ | OS_FILE_NO_FOLLOW | OS_FILE_NO_BLOCK);
+	int file = open_pid_file(run, OS_FILE_READ | OS_FILE_NO_FOLLOW | OS_FILE_NO_BLOCK);
 	ssize_t length;
 	int locked;
 	int error;
 
 	if (file < 0)
 		return file == -ENOENT ? -ESRCH : file;
-	error = check_file(file, owner_out);
+	error = check_pid_file(file, owner_out);
 	if (error < 0) {
 		os_file_close(file);
 		return error;
@@ -115,5 +116,5 @@ pid_t pid_file_read(const char *run, uid_t *owner_out)
 		return -ESRCH;
 	if (locked != -EAGAIN || length < 0)
 		return locked != -EAGAIN ? locked : (pid_t)length;
-	return parse(str_slice(text, (size_t)length));
+	return parse_pid(str_slice(text, (size_t)length));
 }

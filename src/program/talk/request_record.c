@@ -34,7 +34,7 @@ bool request_record_is_there(const char *run, const char *kind)
 	       os_file_info_at(OS_FILE_HERE, path, &info) == 0;
 }
 
-static int parse_record(struct str text, struct request_record *record)
+static int parse_request_record(struct str text, struct request_record *record)
 {
 	struct str line;
 	struct str begun;
@@ -60,5 +60,5 @@ int request_record_read(const char *run, const char *kind, uid_t owner,
 	*record = (struct request_record){0};
 	if (error == -ENOENT)
 		return 0;
-	return error < 0 ? error : parse_record(buffer_view(&text), record);
+	return error < 0 ? error : parse_request_record(buffer_view(&text), record);
 }

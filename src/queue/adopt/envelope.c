@@ -2,8 +2,8 @@
 /* What is left to do for a message that is adopted. */
 #include "queue/adopt/internal.h"
 
-static void add_recipient(struct mail_envelope *out, const struct mail_recipient *recipient,
-			  struct str address, unsigned notify)
+static void add_adopted_recipient(struct mail_envelope *out, const struct mail_recipient *recipient,
+				  struct str address, unsigned notify)
 {
 	struct mail_recipient *added = mail_envelope_add(out, address);
 
@@ -23,7 +23,7 @@ static unsigned notify_left(const struct queue_delivery *delivery, unsigned noti
 }
 
 /* A failure that is not reported yet is reported from here: the recipient fails again here. */
-static bool is_left(const struct queue_delivery *delivery, bool has_bounce)
+static bool is_delivery_left(const struct queue_delivery *delivery, bool has_bounce)
 {
 	return delivery->outcome == QUEUE_PENDING || delivery->outcome == QUEUE_WAIT ||
 	       (delivery->outcome == QUEUE_FAIL && has_bounce);
@@ -49,16 +49,17 @@ struct mail_envelope *adopt_remaining(const struct queue_control *control, bool 
 	out->deadline.is_told = queue_control_is_deadline_told(control);
 	out->size = envelope->size;
 	for (size_t i = 0; !control->is_mapped && i < envelope->recipient_count; i++)
-		add_recipient(out, &envelope->recipients[i], envelope->recipients[i].address,
-			      envelope->recipients[i].notify);
+		add_adopted_recipient(out, &envelope->recipients[i],
+				      envelope->recipients[i].address,
+				      envelope->recipients[i].notify);
 	for (size_t i = 0; control->is_mapped && i < control->delivery_count; i++) {
 		const struct queue_delivery *delivery = &control->deliveries[i];
 		const struct mail_recipient *recipient =
 			mail_envelope_find(envelope, delivery->recipient);
 
-		if (is_left(delivery, has_bounce))
-			add_recipient(out, recipient, delivery->address,
-				      notify_left(delivery, recipient->notify));
+		if (is_delivery_left(delivery, has_bounce))
+			add_adopted_recipient(out, recipient, delivery->address,
+					      notify_left(delivery, recipient->notify));
 	}
 	return out;
 }

@@ -20,19 +20,19 @@ static bool is_nothing(const struct remains *remains)
 	       remains->data_size == 0;
 }
 
-static bool has_ended(const struct remains *remains)
+static bool has_message_ended(const struct remains *remains)
 {
 	return remains->is_marked || (remains->control != NULL && !remains->has_bounce &&
 				      queue_control_is_finished(remains->control));
 }
 
-static void forget(const struct queue_cleaner *cleaner, uint64_t number)
+static void forget_in_manager(const struct queue_cleaner *cleaner, uint64_t number)
 {
 	if (cleaner->handler->forget != NULL)
 		cleaner->handler->forget(cleaner->context, number);
 }
 
-static int remove_data(const struct queue_cleaner *cleaner, uint64_t number)
+static int remove_data_of_ended(const struct queue_cleaner *cleaner, uint64_t number)
 {
 	char path[QUEUE_PATH_SIZE];
 	int result = cleaner->handler->remove_data(cleaner->context, number);
@@ -49,7 +49,7 @@ static int end_it(const struct queue_cleaner *cleaner, const struct remains *rem
 {
 	int result = 0;
 
-	forget(cleaner, remains->number);
+	forget_in_manager(cleaner, remains->number);
 	for (size_t i = cleaner_place_count(cleaner); result == 0 && remains->has_names && i > 0;
 	     i--) {
 		const char *name;
@@ -57,7 +57,8 @@ static int end_it(const struct queue_cleaner *cleaner, const struct remains *rem
 
 		result = cleaner_drop(cleaner, place, name, remains->number);
 	}
-	return result == 0 && remains->has_data ? remove_data(cleaner, remains->number) : result;
+	return result == 0 && remains->has_data ? remove_data_of_ended(cleaner, remains->number)
+						: result;
 }
 
 static const char *what_is_missing(const struct remains *remains)
@@ -73,8 +74,8 @@ static const char *what_is_missing(const struct remains *remains)
 					 : "its control file is gone, and its envelope is damaged";
 }
 
-static void tell(const struct queue_cleaner *cleaner, const struct remains *remains,
-		 enum queue_cleaner_kind kind, const char *path, uint64_t report)
+static void tell_finding(const struct queue_cleaner *cleaner, const struct remains *remains,
+			 enum queue_cleaner_kind kind, const char *path, uint64_t report)
 {
 	const struct queue_cleaner_finding finding = {
 		.kind = kind,
@@ -89,7 +90,7 @@ static void tell(const struct queue_cleaner *cleaner, const struct remains *rema
 		cleaner->handler->found(cleaner->context, &finding);
 }
 
-static int rebuild(const struct queue_cleaner *cleaner, const struct remains *remains)
+static int rebuild_message(const struct queue_cleaner *cleaner, const struct remains *remains)
 {
 	const char *name = NULL;
 	enum queue_place place = QUEUE_MESS;
@@ -101,14 +102,14 @@ static int rebuild(const struct queue_cleaner *cleaner, const struct remains *re
 	if (remains->control != NULL)
 		place = cleaner_place(cleaner, remains->copy, &name);
 	queue_store_path(cleaner->store, place, name, remains->number, path);
-	tell(cleaner, remains, QUEUE_CLEANER_REBUILT, path, 0);
+	tell_finding(cleaner, remains, QUEUE_CLEANER_REBUILT, path, 0);
 	return 0;
 }
 
 /* The report is queued before its only source leaves the queue: it may be sent twice if this is
  * interrupted. */
-static int put_aside(const struct queue_cleaner *cleaner, const struct remains *remains,
-		     enum queue_cleaner_kind kind)
+static int put_remains_aside(const struct queue_cleaner *cleaner, const struct remains *remains,
+			     enum queue_cleaner_kind kind)
 {
 	bool is_to_report = kind == QUEUE_CLEANER_DAMAGED && remains->control != NULL &&
 			    (!remains->has_data || remains->is_of_earlier);
@@ -116,7 +117,7 @@ static int put_aside(const struct queue_cleaner *cleaner, const struct remains *
 	uint64_t report = 0;
 	int result = 0;
 
-	forget(cleaner, remains->number);
+	forget_in_manager(cleaner, remains->number);
 	if (is_to_report)
 		result = cleaner_report(cleaner, remains, &report);
 	if (result == 0)
@@ -124,7 +125,7 @@ static int put_aside(const struct queue_cleaner *cleaner, const struct remains *
 				      kind == QUEUE_CLEANER_DAMAGED ? QUEUE_DAMAGED : QUEUE_LITTER,
 				      path);
 	if (result == 0 || report != 0)
-		tell(cleaner, remains, kind, path, report);
+		tell_finding(cleaner, remains, kind, path, report);
 	return result;
 }
 
@@ -137,17 +138,17 @@ static bool can_be_rebuilt(const struct remains *remains)
 	       remains->envelope->envelope->id.number == remains->number;
 }
 
-static int decide(const struct queue_cleaner *cleaner, const struct remains *remains)
+static int decide_on_remains(const struct queue_cleaner *cleaner, const struct remains *remains)
 {
 	if (!remains->has_data && !remains->has_names)
 		return 0;
-	if (is_nothing(remains) || has_ended(remains))
+	if (is_nothing(remains) || has_message_ended(remains))
 		return end_it(cleaner, remains);
 	if (queue_store_sync(cleaner->store) != QUEUE_SYNC_ORDERED)
-		return put_aside(cleaner, remains, QUEUE_CLEANER_LITTER);
+		return put_remains_aside(cleaner, remains, QUEUE_CLEANER_LITTER);
 	if (can_be_rebuilt(remains))
-		return rebuild(cleaner, remains);
-	return put_aside(cleaner, remains, QUEUE_CLEANER_DAMAGED);
+		return rebuild_message(cleaner, remains);
+	return put_remains_aside(cleaner, remains, QUEUE_CLEANER_DAMAGED);
 }
 
 int cleaner_judge(const struct queue_cleaner *cleaner, uint64_t number)
@@ -157,7 +158,7 @@ int cleaner_judge(const struct queue_cleaner *cleaner, uint64_t number)
 
 	if (result != 0)
 		return result < 0 ? result : 0;
-	result = decide(cleaner, &remains);
+	result = decide_on_remains(cleaner, &remains);
 	cleaner_clear(&remains);
 	return result;
 }

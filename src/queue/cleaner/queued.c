@@ -4,8 +4,9 @@
 #include "queue/cleaner/internal.h"
 #include "queue/control/salvage.h"
 
-static int salvage(struct queue_store *store, const char *path, enum mail_stage stage,
-		   uint64_t number, struct queue_control **control_out, bool *is_proven_out)
+static int salvage_queued_control(struct queue_store *store, const char *path,
+				  enum mail_stage stage, uint64_t number,
+				  struct queue_control **control_out, bool *is_proven_out)
 {
 	int file = os_file_open(store->directory, path, OS_FILE_READ);
 	int result = file < 0 ? file
@@ -49,7 +50,7 @@ int queue_cleaner_set_aside(struct queue_store *store, enum mail_stage stage, ui
 	result = queue_store_find_aside(store, QUEUE_DAMAGED, from, number, to);
 	if (result != 0)
 		return result < 0 ? result : 0;
-	result = salvage(store, from, stage, number, &control, &is_proven);
+	result = salvage_queued_control(store, from, stage, number, &control, &is_proven);
 	if (result < 0)
 		return result;
 	result = put_queued_aside(store, from, to, is_proven ? control : NULL, &report);

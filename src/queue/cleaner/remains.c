@@ -34,8 +34,8 @@ static bool is_of_text(int error)
 	return error == -ENODATA || error == -EBADMSG || error == -EFBIG || error == -EPROTO;
 }
 
-static int read_envelope(const struct queue_cleaner *cleaner, const char *path,
-			 struct remains *remains)
+static int read_envelope_after_data(const struct queue_cleaner *cleaner, const char *path,
+				    struct remains *remains)
 {
 	uint64_t offset;
 	int file = os_file_open(cleaner->store->directory, path, OS_FILE_READ);
@@ -55,7 +55,7 @@ static int read_envelope(const struct queue_cleaner *cleaner, const char *path,
 }
 
 /* 1: the data are not under their true number. */
-static int look_at_data(const struct queue_cleaner *cleaner, struct remains *remains)
+static int examine_data_of_remains(const struct queue_cleaner *cleaner, struct remains *remains)
 {
 	struct os_file_info info;
 	char path[QUEUE_PATH_SIZE];
@@ -69,7 +69,7 @@ static int look_at_data(const struct queue_cleaner *cleaner, struct remains *rem
 		return 1;
 	remains->has_data = true;
 	remains->data_size = info.size;
-	result = info.size > 0 ? read_envelope(cleaner, path, remains) : 0;
+	result = info.size > 0 ? read_envelope_after_data(cleaner, path, remains) : 0;
 	if (result == 0 && remains->envelope != NULL)
 		remains->is_marked = queue_update_is_marked(
 			info.modified_us, remains->envelope->envelope->id.born_us);
@@ -89,7 +89,8 @@ static bool is_of_message(const struct remains *remains, const struct queue_cont
 
 /* The data were put back from a time when the number was another message's: of CONTROL's they are
  * gone. */
-static bool is_later(const struct remains *remains, const struct queue_control *control)
+static bool is_data_of_later_message(const struct remains *remains,
+				     const struct queue_control *control)
 {
 	return remains->envelope != NULL && control->envelope->id.number == remains->number &&
 	       control->has_checksum && queue_update_is_complete(control) &&
@@ -125,7 +126,7 @@ static int read_control(const struct queue_cleaner *cleaner, const char *path, s
 		remains->has_unread |= had_text(cleaner, copy, info);
 	if (result != 0)
 		return is_of_text(result) || result == -ENOENT ? 0 : result;
-	if (is_later(remains, control))
+	if (is_data_of_later_message(remains, control))
 		forget_data(remains);
 	if (!is_of_message(remains, control)) {
 		remains->has_unread |= control->envelope->id.number != remains->number;
@@ -140,7 +141,8 @@ static int read_control(const struct queue_cleaner *cleaner, const char *path, s
 	return 0;
 }
 
-static int look_at_place(const struct queue_cleaner *cleaner, size_t i, struct remains *remains)
+static int examine_place_of_remains(const struct queue_cleaner *cleaner, size_t i,
+				    struct remains *remains)
 {
 	struct os_file_info info;
 	char path[QUEUE_PATH_SIZE];
@@ -176,12 +178,12 @@ static int is_message(const struct queue_cleaner *cleaner, const struct remains 
 int cleaner_look(const struct queue_cleaner *cleaner, uint64_t number, struct remains *remains_out)
 {
 	struct remains remains = {.number = number};
-	int result = look_at_data(cleaner, &remains);
+	int result = examine_data_of_remains(cleaner, &remains);
 
 	if (result == 0)
 		result = is_message(cleaner, &remains);
 	for (size_t i = 0; result == 0 && i < cleaner_place_count(cleaner); i++)
-		result = look_at_place(cleaner, i, &remains);
+		result = examine_place_of_remains(cleaner, i, &remains);
 	if (result != 0) {
 		cleaner_clear(&remains);
 		return result;

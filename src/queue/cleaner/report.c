@@ -76,8 +76,8 @@ static int make_data(const struct queue_store *store, uint64_t *number_out)
 }
 
 /* A message that was not mapped has a delivery for each recipient. */
-static size_t take_deliveries(const struct queue_control *control,
-			      struct queue_delivery **deliveries_out)
+static size_t deliveries_to_report(const struct queue_control *control,
+				   struct queue_delivery **deliveries_out)
 {
 	const struct mail_envelope *envelope = control->envelope;
 	size_t count = control->is_mapped ? control->delivery_count : envelope->recipient_count;
@@ -97,8 +97,8 @@ static size_t take_deliveries(const struct queue_control *control,
 }
 
 /* Appends the outcomes; those that were open are failures now, and are in BOUNCE, too. */
-static int write_outcomes(struct queue_delivery *deliveries, size_t count, struct buffer *text,
-			  struct buffer *bounce)
+static int write_lost_outcomes(struct queue_delivery *deliveries, size_t count, struct buffer *text,
+			       struct buffer *bounce)
 {
 	int64_t now_us = os_clock_wall_us();
 	int result = 0;
@@ -121,12 +121,12 @@ static int write_outcomes(struct queue_delivery *deliveries, size_t count, struc
 	return result;
 }
 
-static int write_text(const struct queue_control *control, uint64_t number, struct buffer *text,
-		      struct buffer *bounce)
+static int write_control_of_report(const struct queue_control *control, uint64_t number,
+				   struct buffer *text, struct buffer *bounce)
 {
 	struct mail_envelope envelope = *control->envelope;
 	struct queue_delivery *deliveries;
-	size_t count = take_deliveries(control, &deliveries);
+	size_t count = deliveries_to_report(control, &deliveries);
 	size_t before;
 	int result;
 
@@ -139,7 +139,7 @@ static int write_text(const struct queue_control *control, uint64_t number, stru
 	before = text->length;
 	result = queue_control_write_map(text, deliveries, count, control->directory_version);
 	if (result == 0)
-		result = write_outcomes(deliveries, count, text, bounce);
+		result = write_lost_outcomes(deliveries, count, text, bounce);
 	if (result == 0)
 		queue_checksum_add_records(text, before, envelope.id.born_us);
 	return result;
@@ -171,7 +171,7 @@ int cleaner_report(const struct queue_cleaner *cleaner, const struct remains *re
 	int result = make_data(cleaner->store, &number);
 
 	if (result == 0)
-		result = write_text(remains->control, number, &text, &bounce);
+		result = write_control_of_report(remains->control, number, &text, &bounce);
 	if (result == 0 && bounce.length > 0)
 		result = write_bounce(cleaner->store, number, buffer_view(&bounce));
 	if (result == 0)

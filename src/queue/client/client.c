@@ -8,7 +8,7 @@
 #include <string.h>
 #include <utlist.h>
 
-static void finish(struct queue_client_message *message, int result)
+static void finish_client_message(struct queue_client_message *message, int result)
 {
 	client_set_idle(message);
 	message->done(message->context, result);
@@ -66,24 +66,24 @@ static bool on_opened(struct queue_client *client, struct unpack *body)
 }
 
 /* Fails every message that waits for a number; the next one asks again. */
-static void on_refused(struct queue_client *client, int error)
+static void on_open_refused(struct queue_client *client, int error)
 {
 	struct queue_client_message *waiting = client->opening;
 
 	client->is_asking = false;
 	while (client->opening != NULL && client->opening == waiting) {
-		finish(waiting, error);
+		finish_client_message(waiting, error);
 		waiting = client->opening;
 	}
 }
 
-static void on_committed(struct queue_client *client, uint64_t number, int result)
+static void on_message_committed(struct queue_client *client, uint64_t number, int result)
 {
 	struct queue_client_message *message;
 
 	HASH_FIND(hh, client->committing, &number, sizeof number, message);
 	if (message != NULL)
-		finish(message, result);
+		finish_client_message(message, result);
 }
 
 /* 0, or -errno, which is transmitted as errno. */
@@ -103,7 +103,7 @@ static bool on_refusal(struct queue_client *client, struct unpack *body)
 
 	if (!unpack_is_whole(body) || error == 0)
 		return false;
-	on_refused(client, error);
+	on_open_refused(client, error);
 	return true;
 }
 
@@ -115,7 +115,7 @@ static bool on_results(struct queue_client *client, struct unpack *body)
 
 		if (body->failed)
 			return false;
-		on_committed(client, number, result);
+		on_message_committed(client, number, result);
 	}
 	return true;
 }
@@ -155,7 +155,7 @@ static bool on_shared(struct queue_client *client, struct unpack *body, struct i
 	return true;
 }
 
-static void on_message(void *context, struct ipc_message *message)
+static void on_queue_server_message(void *context, struct ipc_message *message)
 {
 	struct queue_client *client = context;
 	struct unpack body = {message->body, false};
@@ -181,7 +181,7 @@ static void on_message(void *context, struct ipc_message *message)
 		ipc_channel_refuse(ipc_client_channel(client->ipc), message->type);
 }
 
-static void on_connected(void *context)
+static void on_queue_server_connected(void *context)
 {
 	struct queue_client *client = context;
 
@@ -191,7 +191,7 @@ static void on_connected(void *context)
 /* What is open can no longer be committed: its commit will fail, and commits that wait for a
  * file fail now. A message that is being committed may or may not be queued: the owner must
  * assume that it is not. */
-static void on_lost(void *context)
+static void on_queue_server_lost(void *context)
 {
 	struct queue_client *client = context;
 	struct queue_client_message *message;
@@ -202,15 +202,16 @@ static void on_lost(void *context)
 	DL_FOREACH2 (client->open, message, next)
 		message->number = 0;
 	while ((message = find_sharing(client, 0)) != NULL)
-		finish(message, -ENOTCONN);
+		finish_client_message(message, -ENOTCONN);
 	while (client->committing != NULL)
-		finish(client->committing, -ENOTCONN);
-	on_refused(client, -ENOTCONN);
+		finish_client_message(client->committing, -ENOTCONN);
+	on_open_refused(client, -ENOTCONN);
 }
 
-static const struct ipc_client_handler handler = {on_connected, on_message, on_lost};
+static const struct ipc_client_handler handler = {on_queue_server_connected,
+						  on_queue_server_message, on_queue_server_lost};
 
-static struct queue_client *make(struct os_loop *loop, uint32_t stock)
+static struct queue_client *make_queue_client(struct os_loop *loop, uint32_t stock)
 {
 	struct queue_client *client = memory_alloc_zero(1, sizeof *client);
 
@@ -222,7 +223,7 @@ static struct queue_client *make(struct os_loop *loop, uint32_t stock)
 
 struct queue_client *queue_client_new(struct os_loop *loop, const char *path, uint32_t stock)
 {
-	struct queue_client *client = make(loop, stock);
+	struct queue_client *client = make_queue_client(loop, stock);
 
 	client->ipc = ipc_client_new(loop, path, &handler, client);
 	return client;
@@ -230,7 +231,7 @@ struct queue_client *queue_client_new(struct os_loop *loop, const char *path, ui
 
 struct queue_client *queue_client_new_connected(struct os_loop *loop, int socket, const char *path)
 {
-	struct queue_client *client = make(loop, 1);
+	struct queue_client *client = make_queue_client(loop, 1);
 
 	client->ipc = ipc_client_new_connected(loop, socket, path, &handler, client);
 	return client;

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <utlist.h>
 
-static void close_file(struct queue_client_message *message)
+static void close_message_file(struct queue_client_message *message)
 {
 	os_file_close(message->file);
 	message->file = -1;
@@ -35,7 +35,7 @@ void client_set_idle(struct queue_client_message *message)
 		HASH_DELETE(hh, client->committing, message);
 	else if (message->state != QUEUE_CLIENT_IDLE)
 		DL_DELETE2(client->open, message, previous, next);
-	close_file(message);
+	close_message_file(message);
 	buffer_clear(&message->text);
 	message->state = QUEUE_CLIENT_IDLE;
 }
@@ -54,8 +54,8 @@ void queue_client_abandon(struct queue_client_message *message)
 }
 
 /* Sends the first PART bytes of REST in a packet of their own. */
-static void send_part(struct queue_client_message *message, enum queue_protocol type,
-		      struct str *rest, size_t part)
+static void send_part_of_message(struct queue_client_message *message, enum queue_protocol type,
+				 struct str *rest, size_t part)
 {
 	char bytes[IPC_BODY_MAX];
 	struct buffer body = {.memory = bytes, .capacity = sizeof bytes};
@@ -87,10 +87,10 @@ static void send_commit(struct queue_client_message *message, struct str text, s
 	if (client->commits.length + HEAD + text.length + data.length > IPC_BODY_MAX)
 		client_send_commits(client); /* before parts of another message */
 	while (text.length > QUEUE_ENVELOPE_PART)
-		send_part(message, QUEUE_PROTOCOL_ENVELOPE, &text, QUEUE_ENVELOPE_PART);
+		send_part_of_message(message, QUEUE_PROTOCOL_ENVELOPE, &text, QUEUE_ENVELOPE_PART);
 	while (data.length > ROOM - text.length)
-		send_part(message, QUEUE_PROTOCOL_DATA, &data,
-			  data.length < ROOM ? data.length : ROOM);
+		send_part_of_message(message, QUEUE_PROTOCOL_DATA, &data,
+				     data.length < ROOM ? data.length : ROOM);
 	pack_u64(&client->commits, message->number);
 	pack_str(&client->commits, text);
 	pack_str(&client->commits, data);
@@ -98,9 +98,10 @@ static void send_commit(struct queue_client_message *message, struct str text, s
 }
 
 /* OPEN to COMMITTING. */
-static void commit(struct queue_client_message *message, struct str text, struct str data)
+static void commit_client_message(struct queue_client_message *message, struct str text,
+				  struct str data)
 {
-	close_file(message);
+	close_message_file(message);
 	DL_DELETE2(message->client->open, message, previous, next);
 	HASH_ADD(hh, message->client->committing, number, sizeof message->number, message);
 	message->state = QUEUE_CLIENT_COMMITTING;
@@ -122,7 +123,7 @@ void client_commit_shared(struct queue_client_message *message)
 	if (error < 0)
 		client_fail(message, error);
 	else
-		commit(message, buffer_view(&text), STR(""));
+		commit_client_message(message, buffer_view(&text), STR(""));
 	buffer_clear(&text);
 }
 
@@ -206,9 +207,9 @@ void queue_client_commit(struct queue_client_message *message, const struct mail
 	if (error < 0) {
 		client_fail(message, error);
 	} else if (message->file >= 0) {
-		commit(message, buffer_view(&text), STR(""));
+		commit_client_message(message, buffer_view(&text), STR(""));
 	} else if (data.length <= QUEUE_BY_VALUE_MAX) {
-		commit(message, buffer_view(&text), data);
+		commit_client_message(message, buffer_view(&text), data);
 	} else {
 		message->text = text;
 		message->data = data;

@@ -97,7 +97,7 @@ uint32_t queue_checksum_of_birth(int64_t born_us)
 	return checksum_extend(0, birth.data, birth.length);
 }
 
-static void append_record(struct buffer *out, struct str line, uint32_t of_birth)
+static void append_checked_record(struct buffer *out, struct str line, uint32_t of_birth)
 {
 	buffer_append_str(out, line);
 	buffer_append_string(out, " #");
@@ -118,7 +118,7 @@ void queue_checksum_add_records(struct buffer *text, size_t from, int64_t born_u
 	buffer_truncate(text, from);
 	rest = buffer_view(&plain);
 	while (rest.length > 0 && str_split(&rest, '\n', &line))
-		append_record(text, line, of_birth);
+		append_checked_record(text, line, of_birth);
 }
 
 bool queue_checksum_compare(struct str line, uint32_t of_birth, struct queue_checksums *sums_out)

@@ -33,7 +33,8 @@ static size_t bereft_of(const struct queue_control *control)
 	return bereft;
 }
 
-static struct queue_delivery unknown(const struct mail_recipient *recipient, uint32_t number)
+static struct queue_delivery delivery_to_requeue(const struct mail_recipient *recipient,
+						 uint32_t number)
 {
 	return (struct queue_delivery){.number = number,
 				       .recipient = recipient->number,
@@ -68,7 +69,7 @@ void control_mend_map(struct queue_control *control, size_t lost, uint32_t highe
 		       control->deliveries[next].recipient == recipient->number)
 			deliveries[count++] = control->deliveries[next++];
 		if (highest < UINT32_MAX && (count == before || !is_only_of_bereft))
-			deliveries[count++] = unknown(recipient, ++highest);
+			deliveries[count++] = delivery_to_requeue(recipient, ++highest);
 	}
 	control->deliveries = deliveries;
 	control->delivery_count = count;

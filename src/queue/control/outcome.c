@@ -56,8 +56,8 @@ static void write_mark(struct buffer *out, const char *name, const struct queue_
 }
 
 /* SAID: the number of the record with its status and text; 0: it has its own. */
-static void write_record(struct buffer *out, const struct queue_delivery *delivery, uint32_t said,
-			 bool is_present)
+static void write_outcome_record(struct buffer *out, const struct queue_delivery *delivery,
+				 uint32_t said, bool is_present)
 {
 	static const char *const names[] = {
 		[QUEUE_DONE] = "done: ", [QUEUE_WAIT] = "wait: ", [QUEUE_FAIL] = "fail: "};
@@ -90,7 +90,7 @@ int queue_control_write_outcome(struct buffer *out, const struct queue_delivery 
 		return 0;
 	if (!is_writable(delivery))
 		return -EINVAL;
-	write_record(out, delivery, 0, false);
+	write_outcome_record(out, delivery, 0, false);
 	return 0;
 }
 
@@ -109,7 +109,7 @@ static int compare_str(struct str a, struct str b)
 	return a.data == b.data || a.length == 0 ? 0 : memcmp(a.data, b.data, a.length);
 }
 
-static struct str trigger_of(const struct queue_delivery *delivery)
+static struct str trigger_of_delivery(const struct queue_delivery *delivery)
 {
 	return delivery->outcome == QUEUE_WAIT ? delivery->trigger : STR("");
 }
@@ -120,7 +120,7 @@ static int compare_words(const struct queue_delivery *a, const struct queue_deli
 
 	if (result == 0)
 		result = compare_str(a->status, b->status);
-	return result != 0 ? result : compare_str(trigger_of(a), trigger_of(b));
+	return result != 0 ? result : compare_str(trigger_of_delivery(a), trigger_of_delivery(b));
 }
 
 static int compare_speakers(const void *a, const void *b)
@@ -165,8 +165,8 @@ static void write_said(struct buffer *out, struct queue_control *control, struct
 	qsort(speakers, count, sizeof *speakers, compare_positions);
 }
 
-static int write_outcomes(struct buffer *out, struct queue_control *control,
-			  const uint32_t *indexes, size_t count, bool is_present)
+static int write_outcome_records(struct buffer *out, struct queue_control *control,
+				 const uint32_t *indexes, size_t count, bool is_present)
 {
 	struct speaker *speakers = memory_alloc((count + 1) * sizeof *speakers);
 	size_t speaking = 0;
@@ -185,7 +185,8 @@ static int write_outcomes(struct buffer *out, struct queue_control *control,
 	if (error == 0) {
 		write_said(out, control, speakers, speaking);
 		for (size_t i = 0; i < speaking; i++)
-			write_record(out, speakers[i].delivery, speakers[i].said, is_present);
+			write_outcome_record(out, speakers[i].delivery, speakers[i].said,
+					     is_present);
 	}
 	free(speakers);
 	return error;
@@ -194,7 +195,7 @@ static int write_outcomes(struct buffer *out, struct queue_control *control,
 int queue_control_write_outcomes(struct buffer *out, struct queue_control *control,
 				 const uint32_t *indexes, size_t count)
 {
-	return write_outcomes(out, control, indexes, count, false);
+	return write_outcome_records(out, control, indexes, count, false);
 }
 
 int queue_control_write_delayed(struct buffer *out, const struct queue_delivery *delivery)
@@ -227,7 +228,7 @@ static int write_marks(struct buffer *out, const struct queue_delivery *delivery
 						   : error;
 }
 
-static int write_whole(struct buffer *out, struct queue_control *control)
+static int write_whole_control(struct buffer *out, struct queue_control *control)
 {
 	size_t begin = out->length;
 	int error;
@@ -236,7 +237,7 @@ static int write_whole(struct buffer *out, struct queue_control *control)
 	error = queue_control_write_map(out, control->deliveries, control->delivery_count,
 					control->directory_version);
 	if (error == 0)
-		error = write_outcomes(out, control, NULL, control->delivery_count, true);
+		error = write_outcome_records(out, control, NULL, control->delivery_count, true);
 	for (size_t i = 0; error == 0 && i < control->delivery_count; i++)
 		error = write_marks(out, &control->deliveries[i]);
 	if (control->format > 1)
@@ -259,7 +260,7 @@ bool queue_control_outgrown(struct queue_control *control, size_t more, struct b
 
 	if (!control->must_be_whole && !is_too_long(length, control->needed))
 		return false;
-	if (write_whole(whole, control) == 0) {
+	if (write_whole_control(whole, control) == 0) {
 		control->needed = whole->length;
 		if (control->must_be_whole || is_too_long(length, control->needed))
 			return true;

@@ -138,7 +138,8 @@ static void read_mapped(struct control_reader *reader, struct str value)
 	reader->block_lost = 0;
 }
 
-static struct queue_delivery *find_delivery(const struct control_reader *reader, uint32_t number)
+static struct queue_delivery *find_delivery_of_number(const struct control_reader *reader,
+						      uint32_t number)
 {
 	struct queue_delivery wanted = {.number = number};
 	struct queue_delivery *key = &wanted;
@@ -159,7 +160,7 @@ static int compare_said(const void *a, const void *b)
 	return (first->number > second->number) - (first->number < second->number);
 }
 
-static bool take_status(struct str *rest, struct str *status)
+static bool take_status_word(struct str *rest, struct str *status)
 {
 	return record_word(rest, status) && record_status_is_valid(*status);
 }
@@ -175,7 +176,7 @@ static void read_said(struct control_reader *reader, struct str value)
 	if (str_starts_with(value, STR("trigger=")) &&
 	    !record_parameter(&value, &name, &said.trigger))
 		return;
-	if (!take_status(&value, &said.status))
+	if (!take_status_word(&value, &said.status))
 		return;
 	said.text = value.length > 0 ? value : STR("");
 	if (reader->said_count == reader->said_capacity) {
@@ -247,7 +248,7 @@ static bool take_details(const struct control_reader *reader, struct str rest,
 	if (str_starts_with(rest, STR("trigger=")) &&
 	    !record_parameter(&rest, &name, &delivery->trigger))
 		return false;
-	if (!take_status(&rest, &delivery->status))
+	if (!take_status_word(&rest, &delivery->status))
 		return false;
 	delivery->text = rest.length > 0 ? rest : STR("");
 	return true;
@@ -267,7 +268,7 @@ static void read_outcome(struct control_reader *reader, enum queue_outcome outco
 		reader->highest = number;
 	if (reader->block_lost > 0) /* the map has ended, and its last record is lost */
 		control_end_map(reader);
-	delivery = find_delivery(reader, number);
+	delivery = find_delivery_of_number(reader, number);
 	if (delivery == NULL)
 		return;
 	changed = *delivery;
@@ -291,8 +292,9 @@ static struct queue_delivery *read_mark(const struct control_reader *reader, str
 {
 	uint32_t number;
 
-	return record_number(&value, &number) && value.length == 0 ? find_delivery(reader, number)
-								   : NULL;
+	return record_number(&value, &number) && value.length == 0
+		       ? find_delivery_of_number(reader, number)
+		       : NULL;
 }
 
 static void read_quiet(const struct control_reader *reader, struct str value)
@@ -327,7 +329,7 @@ static void read_delayed(const struct control_reader *reader, struct str value)
 
 	if (!record_number(&value, &number) || !timestamp_parse(value, &time_us))
 		return;
-	delivery = find_delivery(reader, number);
+	delivery = find_delivery_of_number(reader, number);
 	if (delivery != NULL)
 		delivery->delayed_us = time_us;
 }

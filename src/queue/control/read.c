@@ -21,7 +21,7 @@ enum {
 	HEAD_TRIGGER = 64
 };
 
-static bool parse_notify(struct str value, unsigned *notify)
+static bool parse_notify_words(struct str value, unsigned *notify)
 {
 	struct str word;
 
@@ -40,7 +40,7 @@ static bool parse_notify(struct str value, unsigned *notify)
 	return true;
 }
 
-static bool parse_ret(struct str value, enum mail_ret *ret)
+static bool parse_ret_word(struct str value, enum mail_ret *ret)
 {
 	bool is_full = str_equal(value, STR("full"));
 
@@ -48,7 +48,7 @@ static bool parse_ret(struct str value, enum mail_ret *ret)
 	return is_full || str_equal(value, STR("hdrs"));
 }
 
-static bool parse_word(struct str value, struct str *word)
+static bool parse_nonempty_word(struct str value, struct str *word)
 {
 	*word = value;
 	return value.length > 0;
@@ -58,9 +58,9 @@ static bool parse_word(struct str value, struct str *word)
 static bool read_from_option(struct mail_envelope *envelope, struct str name, struct str value)
 {
 	if (str_equal(name, STR("ret")))
-		return parse_ret(value, &envelope->ret);
+		return parse_ret_word(value, &envelope->ret);
 	if (str_equal(name, STR("envid")))
-		return parse_word(value, &envelope->envid);
+		return parse_nonempty_word(value, &envelope->envid);
 	if (str_equal(name, STR("priority")))
 		return mail_priority_parse(value, &envelope->priority);
 	if (str_equal(name, STR("by")))
@@ -94,9 +94,9 @@ static bool read_from(struct control_reader *reader, struct str value)
 static bool read_to_option(struct mail_recipient *recipient, struct str name, struct str value)
 {
 	if (str_equal(name, STR("notify")))
-		return parse_notify(value, &recipient->notify);
+		return parse_notify_words(value, &recipient->notify);
 	if (str_equal(name, STR("orcpt")))
-		return parse_word(value, &recipient->original);
+		return parse_nonempty_word(value, &recipient->original);
 	return true;
 }
 
@@ -125,7 +125,7 @@ static bool read_to(struct control_reader *reader, struct str value)
 	return true;
 }
 
-static bool see(struct control_reader *reader, unsigned record)
+static bool see_head_record(struct control_reader *reader, unsigned record)
 {
 	bool is_first = (reader->seen & record) == 0;
 
@@ -134,30 +134,32 @@ static bool see(struct control_reader *reader, unsigned record)
 }
 
 /* One record between "stagepost 1" and "end:". */
-static bool read_head(struct control_reader *reader, struct str name, struct str value)
+static bool read_head_record(struct control_reader *reader, struct str name, struct str value)
 {
 	struct mail_envelope *envelope = reader->envelope;
 
 	if (str_equal(name, STR("to")))
 		return read_to(reader, value);
 	if (str_equal(name, STR("id")))
-		return see(reader, HEAD_ID) && mail_id_parse(value, &envelope->id) &&
+		return see_head_record(reader, HEAD_ID) && mail_id_parse(value, &envelope->id) &&
 		       envelope->id.number > 0;
 	if (str_equal(name, STR("stage")))
-		return see(reader, HEAD_STAGE) && mail_stage_parse(value, &envelope->stage);
+		return see_head_record(reader, HEAD_STAGE) &&
+		       mail_stage_parse(value, &envelope->stage);
 	if (str_equal(name, STR("born")))
-		return see(reader, HEAD_BORN) && timestamp_parse(value, &reader->born_us);
+		return see_head_record(reader, HEAD_BORN) &&
+		       timestamp_parse(value, &reader->born_us);
 	if (str_equal(name, STR("from")))
-		return see(reader, HEAD_FROM) && read_from(reader, value);
+		return see_head_record(reader, HEAD_FROM) && read_from(reader, value);
 	if (str_equal(name, STR("size")))
-		return see(reader, HEAD_SIZE) && str_to_u64(value, &envelope->size);
+		return see_head_record(reader, HEAD_SIZE) && str_to_u64(value, &envelope->size);
 	if (str_equal(name, STR("trigger"))) {
 		envelope->trigger = value;
-		return see(reader, HEAD_TRIGGER) && queue_trigger_name_is_valid(value);
+		return see_head_record(reader, HEAD_TRIGGER) && queue_trigger_name_is_valid(value);
 	}
 	if (str_equal(name, STR("received"))) {
 		envelope->received = value;
-		return see(reader, HEAD_RECEIVED);
+		return see_head_record(reader, HEAD_RECEIVED);
 	}
 	return true;
 }
@@ -169,7 +171,7 @@ static bool head_is_whole(const struct control_reader *reader)
 }
 
 /* The next line of *TEXT; false when there is no line that ends with a newline. */
-static bool next_line(struct str *text, struct str *line_out)
+static bool next_control_line(struct str *text, struct str *line_out)
 {
 	ptrdiff_t end = str_find(*text, '\n');
 
@@ -180,29 +182,30 @@ static bool next_line(struct str *text, struct str *line_out)
 	return true;
 }
 
-static bool read_format(struct str line, unsigned *format_out)
+static bool read_control_format(struct str line, unsigned *format_out)
 {
 	*format_out = str_equal(line, STR("stagepost 2")) ? 2 : 1;
 	return *format_out == 2 || str_equal(line, STR("stagepost 1"));
 }
 
 /* Reads up to "end:"; *TEXT becomes what follows. */
-static int read_envelope(struct control_reader *reader, struct str *text, unsigned *line_number)
+static int read_envelope_records(struct control_reader *reader, struct str *text,
+				 unsigned *line_number)
 {
 	struct str line;
 	struct str name;
 	struct str value;
 
 	*line_number = 1;
-	if (!next_line(text, &line))
+	if (!next_control_line(text, &line))
 		return -ENODATA;
-	if (!read_format(line, &reader->control->format))
+	if (!read_control_format(line, &reader->control->format))
 		return str_starts_with(line, STR("stagepost ")) ? -EPROTO : -EBADMSG;
-	while (next_line(text, &line)) {
+	while (next_control_line(text, &line)) {
 		(*line_number)++;
 		if (str_equal(line, STR("end:")))
 			return head_is_whole(reader) ? 0 : -EBADMSG;
-		if (!record_split(line, &name, &value) || !read_head(reader, name, value))
+		if (!record_split(line, &name, &value) || !read_head_record(reader, name, value))
 			return -EBADMSG;
 	}
 	return -ENODATA;
@@ -219,7 +222,7 @@ static int read_sum(struct control_reader *reader, struct str *text)
 		return str_starts_with(*text, STR("sum: ")) ? -EBADMSG : 0;
 	if (text->length == 0)
 		return 0;
-	if (!next_line(text, &line))
+	if (!next_control_line(text, &line))
 		return -ENODATA;
 	if (!queue_checksum_read_head(line, control->head, &control->data_checksum))
 		return -EBADMSG;
@@ -269,7 +272,7 @@ static void confirm_differences(struct control_reader *reader)
 	reader->control->difference_count = reader->difference_count;
 }
 
-static void read_line(struct control_reader *reader, struct str text, struct str line)
+static void read_progress_line(struct control_reader *reader, struct str text, struct str line)
 {
 	if (reader->control->format == 1) {
 		control_read_progress(reader, line);
@@ -293,15 +296,15 @@ static void read_line(struct control_reader *reader, struct str text, struct str
 
 /* Reads what follows the envelope. A power failure takes the end of a file; the map, which comes
  * first, was synced before the message was at S5. */
-static void read_records(struct control_reader *reader, struct str all, struct str text)
+static void read_progress_records(struct control_reader *reader, struct str all, struct str text)
 {
 	struct queue_control *control = reader->control;
 	bool is_marked = control->has_checksum && text.length > 0;
 	struct str line;
 
-	while (next_line(&text, &line)) {
+	while (next_control_line(&text, &line)) {
 		reader->line++;
-		read_line(reader, all, line);
+		read_progress_line(reader, all, line);
 	}
 	if (is_marked && !control->is_mapped) {
 		confirm_differences(reader);
@@ -328,7 +331,7 @@ int queue_control_parse(struct str text, struct queue_control **control_out, uns
 	reader.control->envelope = reader.envelope;
 	reader.control->size = text.length;
 	all = text = arena_copy_str(reader.envelope->arena, text);
-	result = read_envelope(&reader, &text, &line_number);
+	result = read_envelope_records(&reader, &text, &line_number);
 	if (result < 0) {
 		if (line_out != NULL)
 			*line_out = line_number;
@@ -344,7 +347,7 @@ int queue_control_parse(struct str text, struct queue_control **control_out, uns
 		return result;
 	}
 	reader.line = line_number + reader.control->has_checksum;
-	read_records(&reader, all, text);
+	read_progress_records(&reader, all, text);
 	free(reader.block);
 	free(reader.said);
 	*control_out = reader.control;

@@ -114,7 +114,8 @@ static bool correct_bit(struct buffer *text)
 }
 
 /* NULL: it is not the envelope of this message. */
-static struct queue_control *prove(const struct file_end *end, size_t beginning, bool with_change)
+static struct queue_control *prove_envelope(const struct file_end *end, size_t beginning,
+					    bool with_change)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
 	struct queue_control *control;
@@ -136,7 +137,7 @@ static struct queue_control *prove(const struct file_end *end, size_t beginning,
 
 /* --- what people are told --- */
 
-static void take_recipient(struct mail_envelope *envelope, struct str value)
+static void take_salvaged_recipient(struct mail_envelope *envelope, struct str value)
 {
 	struct str address;
 	uint32_t number;
@@ -146,13 +147,13 @@ static void take_recipient(struct mail_envelope *envelope, struct str value)
 		mail_envelope_add(envelope, address);
 }
 
-static void take_record(struct mail_envelope *envelope, struct str name, struct str value)
+static void take_salvaged_record(struct mail_envelope *envelope, struct str name, struct str value)
 {
 	struct mail_id id;
 	struct str sender;
 
 	if (str_equal(name, STR("to")))
-		take_recipient(envelope, value);
+		take_salvaged_recipient(envelope, value);
 	else if (str_equal(name, STR("from")) && record_address(&value, &sender))
 		envelope->sender = arena_copy_str(envelope->arena, sender);
 	else if (str_equal(name, STR("id")) && mail_id_parse(value, &id) &&
@@ -175,7 +176,7 @@ static struct queue_control *read_loosely(const struct file_end *end, struct str
 	envelope->sender = STR("");
 	while (text.length > 0 && str_split(&text, '\n', &line) && !str_equal(line, STR("end:")))
 		if (record_split(line, &name, &value))
-			take_record(envelope, name, value);
+			take_salvaged_record(envelope, name, value);
 	return control;
 }
 
@@ -198,13 +199,14 @@ static bool is_of_later_format(struct str text)
 	       str_to_u64(str_skip(line, strlen("stagepost ")), &format) && format > 2;
 }
 
-static int salvage(struct file_end *end, struct queue_control **control_out, bool *is_proven_out)
+static int salvage_control(struct file_end *end, struct queue_control **control_out,
+			   bool *is_proven_out)
 {
 	struct queue_control *control = NULL;
 
 	find_beginnings(end);
 	for (size_t i = 0; control == NULL && i < (size_t)2 * BEGINNINGS; i++)
-		control = prove(end, end->beginnings[i % BEGINNINGS], i >= BEGINNINGS);
+		control = prove_envelope(end, end->beginnings[i % BEGINNINGS], i >= BEGINNINGS);
 	if (control == NULL && is_of_later_format(readable_text(end)))
 		return -EPROTO;
 	*is_proven_out = control != NULL;
@@ -219,7 +221,7 @@ int queue_salvage_read(int file, enum mail_stage stage, uint64_t number,
 	int result = read_end(file, &end);
 
 	if (result == 0)
-		result = salvage(&end, control_out, is_proven_out);
+		result = salvage_control(&end, control_out, is_proven_out);
 	buffer_clear(&end.text);
 	return result;
 }

@@ -20,7 +20,7 @@ bool queue_trailer_parse(struct str line, uint64_t *offset_out)
 	       str_to_u64(str_slice(line.data + 4, LINE - 5), offset_out);
 }
 
-static void append_line(struct buffer *data, uint64_t offset)
+static void append_offset_line(struct buffer *data, uint64_t offset)
 {
 	char line[] = "at: 00000000000000000000\n";
 
@@ -34,7 +34,7 @@ void queue_trailer_append(struct buffer *data, uint64_t offset, struct str text)
 {
 	(void)buffer_reserve(data, text.length + LINE + 1);
 	buffer_append_str(data, text);
-	append_line(data, offset);
+	append_offset_line(data, offset);
 }
 
 int queue_trailer_write(int file, uint64_t offset, struct str text, uint64_t *end_out)
@@ -47,7 +47,7 @@ int queue_trailer_write(int file, uint64_t offset, struct str text, uint64_t *en
 }
 
 /* Reads exactly SIZE bytes: a file that was truncated meanwhile is damaged. */
-static int read_part(int file, char *to, size_t size, uint64_t offset)
+static int read_part_of_trailer(int file, char *to, size_t size, uint64_t offset)
 {
 	ssize_t length = os_file_read(file, to, size, offset);
 
@@ -71,7 +71,7 @@ int queue_trailer_read(int file, struct buffer *text, uint64_t *offset_out)
 	have = info.size < sizeof tail ? (size_t)info.size : sizeof tail;
 	if (have < LINE)
 		return -ENODATA;
-	result = read_part(file, tail, have, info.size - have);
+	result = read_part_of_trailer(file, tail, have, info.size - have);
 	if (result < 0)
 		return result;
 	if (!queue_trailer_parse(str_slice(tail + have - LINE, LINE), &offset) ||
@@ -86,7 +86,7 @@ int queue_trailer_read(int file, struct buffer *text, uint64_t *offset_out)
 		return 0;
 	}
 	out = buffer_reserve(text, length);
-	result = read_part(file, out, length, offset);
+	result = read_part_of_trailer(file, out, length, offset);
 	if (result == 0)
 		buffer_commit(text, length);
 	return result;

@@ -25,7 +25,7 @@ static int make_directory(int directory, const char *path)
 	return result == -EEXIST ? 0 : result;
 }
 
-static int parent_of(const char *path, char parent[QUEUE_PATH_SIZE])
+static int parent_of_path(const char *path, char parent[QUEUE_PATH_SIZE])
 {
 	const char *slash = strrchr(path, '/');
 
@@ -54,7 +54,7 @@ static int create_split(int directory, const char *name, uint32_t split)
 	if (result == 0)
 		result = os_file_sync_directory(directory, name);
 	if (result == 0) {
-		parent_of(name, path);
+		parent_of_path(name, path);
 		result = os_file_sync_directory(directory, path);
 	}
 	return result;

@@ -33,7 +33,7 @@ static const struct {
 	{0x2011bab0, "exFAT has no inode numbers"},
 };
 
-static int refuse(struct buffer *reason, const char *why)
+static int refuse_filesystem(struct buffer *reason, const char *why)
 {
 	if (reason != NULL)
 		buffer_append_string(reason, why);
@@ -99,9 +99,9 @@ int queue_filesystem_check(int directory, struct buffer *reason)
 		return result;
 	for (size_t i = 0; i < COUNT_OF(refused); i++)
 		if (type == refused[i].magic)
-			return refuse(reason, refused[i].why);
+			return refuse_filesystem(reason, refused[i].why);
 	if (type == OVERLAY_MAGIC && overlay_is_volatile(info.device))
-		return refuse(reason, "an overlay mounted \"volatile\" ignores syncs");
+		return refuse_filesystem(reason, "an overlay mounted \"volatile\" ignores syncs");
 	return 0;
 }
 
@@ -194,7 +194,8 @@ int queue_filesystem_probe(int directory, struct buffer *reason)
 	if (removed == 0 || removed == -ENOENT)
 		removed = os_file_unlink(directory, probe.moved);
 	if (result == 0 || result == -EPERM || result == -EMLINK || result == -EXDEV)
-		return refuse(reason, "the filesystem does not keep numbers over rename and link");
+		return refuse_filesystem(
+			reason, "the filesystem does not keep numbers over rename and link");
 	if (result < 0)
 		return result;
 	return removed < 0 ? removed : 0;

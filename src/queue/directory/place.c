@@ -18,14 +18,14 @@ struct path {
 	const char *end; /* of what fits, without the final 0 */
 };
 
-static void put(struct path *path, const char *text)
+static void put_text_in_path(struct path *path, const char *text)
 {
 	while (*text != '\0' && path->at < path->end)
 		*path->at++ = *text++;
 	*path->at = '\0';
 }
 
-static void put_number(struct path *path, uint64_t number)
+static void put_number_in_path(struct path *path, uint64_t number)
 {
 	char digits[sizeof "18446744073709551615"];
 	char *first = digits + sizeof digits - 1;
@@ -34,20 +34,20 @@ static void put_number(struct path *path, uint64_t number)
 	do
 		*--first = (char)('0' + number % 10);
 	while ((number /= 10) > 0);
-	put(path, first);
+	put_text_in_path(path, first);
 }
 
 static struct path put_part(enum queue_place place, const char *name, uint64_t x, char *text)
 {
 	struct path path = {text, text + QUEUE_PATH_SIZE - 1};
 
-	put(&path, place_names[place]);
+	put_text_in_path(&path, place_names[place]);
 	if (name != NULL) {
-		put(&path, "/");
-		put(&path, name);
+		put_text_in_path(&path, "/");
+		put_text_in_path(&path, name);
 	}
-	put(&path, "/");
-	put_number(&path, x);
+	put_text_in_path(&path, "/");
+	put_number_in_path(&path, x);
 	return path;
 }
 
@@ -68,8 +68,8 @@ void queue_store_path(const struct queue_store *store, enum queue_place place, c
 {
 	struct path made = put_part(place, name, number % store->split, path);
 
-	put(&made, "/");
-	put_number(&made, number);
+	put_text_in_path(&made, "/");
+	put_number_in_path(&made, number);
 }
 
 void queue_spare_path(const struct queue_intake *intake, const struct queue_spare *spare,
@@ -77,14 +77,14 @@ void queue_spare_path(const struct queue_intake *intake, const struct queue_spar
 {
 	struct path made = {path, path + QUEUE_PATH_SIZE - 1};
 
-	put(&made, spare->serial != 0 ? "pid/n" : "pid/m");
+	put_text_in_path(&made, spare->serial != 0 ? "pid/n" : "pid/m");
 	if (spare->serial == 0) {
-		put_number(&made, spare->number);
+		put_number_in_path(&made, spare->number);
 		return;
 	}
-	put_number(&made, (uint64_t)intake->process);
-	put(&made, "-");
-	put_number(&made, spare->serial);
+	put_number_in_path(&made, (uint64_t)intake->process);
+	put_text_in_path(&made, "-");
+	put_number_in_path(&made, spare->serial);
 }
 
 int queue_store_has(const struct queue_store *store, enum queue_place place, const char *name,
@@ -187,7 +187,7 @@ bool queue_store_is_number(const struct queue_store *store, const char *name, ui
 	       *number_out % store->split == x;
 }
 
-static int visit(void *context, const char *name)
+static int visit_name_in_place(void *context, const char *name)
 {
 	const struct walk *walk = context;
 	char path[QUEUE_PATH_SIZE + 256];
@@ -216,7 +216,7 @@ int queue_store_each_part(struct queue_store *store, enum queue_place place, con
 	int result;
 
 	queue_store_part_path(place, name, x, path);
-	result = os_file_list(store->directory, path, visit, &walk);
+	result = os_file_list(store->directory, path, visit_name_in_place, &walk);
 	/* not made again since a power failure took it: queue_store_add_service() */
 	return result == -ENOENT && place == QUEUE_LOCAL ? 0 : result;
 }

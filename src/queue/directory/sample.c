@@ -20,7 +20,7 @@ struct sample {
 	bool is_misnamed;
 };
 
-static int look(void *context, uint64_t number)
+static int sample_message(void *context, uint64_t number)
 {
 	struct sample *sample = context;
 	uint64_t inode;
@@ -39,16 +39,17 @@ static int look(void *context, uint64_t number)
 	return STOP;
 }
 
-static int look_at_place(struct sample *sample, const enum mail_stage *stage)
+static int sample_place(struct sample *sample, const enum mail_stage *stage)
 {
 	int result = 0;
 
 	sample->stage = stage;
 	for (uint32_t x = 0; result >= 0 && !sample->is_misnamed && x < sample->store->split; x++) {
 		sample->left = SAMPLES / sample->store->split + 1;
-		result = queue_store_each_part(
-			sample->store, stage != NULL ? QUEUE_TODO : QUEUE_MESS,
-			stage != NULL ? mail_stage_name(*stage) : NULL, x, look, NULL, sample);
+		result = queue_store_each_part(sample->store,
+					       stage != NULL ? QUEUE_TODO : QUEUE_MESS,
+					       stage != NULL ? mail_stage_name(*stage) : NULL, x,
+					       sample_message, NULL, sample);
 	}
 	return result;
 }
@@ -59,10 +60,10 @@ int queue_store_sample(struct queue_store *store, struct queue_misnamed *misname
 	struct sample sample = {.store = store,
 				.misnamed = misnamed_out,
 				.until_us = os_clock_monotonic_us() + SAMPLE_US};
-	int result = look_at_place(&sample, NULL);
+	int result = sample_place(&sample, NULL);
 
 	for (size_t i = 0; result >= 0 && !sample.is_misnamed && i < COUNT_OF(stages); i++)
-		result = look_at_place(&sample, &stages[i]);
+		result = sample_place(&sample, &stages[i]);
 	return sample.is_misnamed || result > 0 ? sample.is_misnamed : result;
 }
 

@@ -58,7 +58,7 @@ bool queue_aside_parse(const struct queue_intake *intake, const char *name, uint
 }
 
 /* -errno: it still has its bytes. Closes FILE. */
-static int empty(const struct queue_intake *intake, const char *path, int file)
+static int empty_refused_file(const struct queue_intake *intake, const char *path, int file)
 {
 	int result;
 
@@ -78,7 +78,7 @@ static void empty_or_keep(struct queue_intake *intake, const char *path, uint64_
 		os_file_close(file);
 		return;
 	}
-	if (empty(intake, path, file) == 0)
+	if (empty_refused_file(intake, path, file) == 0)
 		return;
 	pthread_mutex_lock(&intake->mutex);
 	queue_spare_list_add(&intake->full, (struct queue_spare){.number = number, .file = -1});
@@ -114,7 +114,7 @@ void queue_aside_put_spare(struct queue_intake *intake, struct queue_spare spare
 }
 
 /* Messages written later than the last change of pid/ are not in doubt. */
-static void doubt(struct queue_intake *intake)
+static void doubt_messages_in_queue(struct queue_intake *intake)
 {
 	struct os_file_info info;
 	int64_t now_us = INT64_MAX;
@@ -133,7 +133,7 @@ void queue_aside_adopt(struct queue_intake *intake, const char *name, uint64_t n
 	char path[QUEUE_PATH_SIZE];
 
 	snprintf(path, sizeof path, "pid/%s", name);
-	doubt(intake);
+	doubt_messages_in_queue(intake);
 	empty_or_keep(intake, path, number, -1);
 }
 
@@ -147,7 +147,7 @@ void queue_aside_after_failure(struct queue_intake *intake)
 	held = intake->quarantine;
 	intake->quarantine = (struct queue_spare_list){0};
 	pthread_mutex_unlock(&intake->mutex);
-	doubt(intake);
+	doubt_messages_in_queue(intake);
 	for (size_t i = 0; i < held.count; i++)
 		queue_aside_put_spare(intake, held.items[i]);
 	free(held.items);
@@ -176,7 +176,7 @@ void queue_aside_refuse(struct queue_intake *intake, enum mail_stage stage, uint
 	pthread_mutex_unlock(&intake->mutex);
 }
 
-static void take_back(struct queue_intake *intake)
+static void take_refused_messages_back(struct queue_intake *intake)
 {
 	struct queue_refused *refused;
 	size_t count;
@@ -218,7 +218,7 @@ void queue_aside_again(struct queue_intake *intake)
 	struct queue_spare spare;
 	char path[QUEUE_PATH_SIZE];
 
-	take_back(intake);
+	take_refused_messages_back(intake);
 	pthread_mutex_lock(&intake->mutex);
 	full = intake->full;
 	intake->full = (struct queue_spare_list){0};

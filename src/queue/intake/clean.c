@@ -18,13 +18,13 @@ struct clean {
 	void *context;
 };
 
-static void tell(const struct clean *clean, const char *path)
+static void tell_removed_path(const struct clean *clean, const char *path)
 {
 	if (clean->each != NULL)
 		clean->each(clean->context, path);
 }
 
-static bool is_old(const struct clean *clean, const char *path)
+static bool is_old_file(const struct clean *clean, const char *path)
 {
 	struct os_file_info info;
 
@@ -45,11 +45,11 @@ static int clean_pid(void *context, const char *name)
 		return 0;
 	snprintf(own, sizeof own, "n%ld-", (long)clean->intake->process);
 	snprintf(path, sizeof path, "pid/%s", name);
-	if (name[0] == 'm' || strncmp(name, own, strlen(own)) == 0 || !is_old(clean, path))
+	if (name[0] == 'm' || strncmp(name, own, strlen(own)) == 0 || !is_old_file(clean, path))
 		return 0;
 	result = os_file_unlink(clean->store->directory, path);
 	if (result == 0)
-		tell(clean, path);
+		tell_removed_path(clean, path);
 	return result == -ENOENT ? 0 : result;
 }
 
@@ -79,7 +79,7 @@ int queue_store_drop_durably(const struct queue_store *store, enum queue_place p
 }
 
 /* Whether a message at S4 has names left that must be settled: 1, 0 or -errno. */
-static int has_part(const struct queue_store *store, uint64_t number)
+static int has_name_to_settle(const struct queue_store *store, uint64_t number)
 {
 	int result = queue_store_has(store, QUEUE_MESS, NULL, number);
 
@@ -119,7 +119,7 @@ int queue_update_settle(const struct queue_settling *settling, enum mail_stage s
 	int result = settle_place(settling, QUEUE_INTD, NULL, number);
 
 	if (result == 0)
-		result = has_part(settling->store, number);
+		result = has_name_to_settle(settling->store, number);
 	if (result > 0)
 		result = queue_update_is_interrupted(settling->store, stage, number);
 	if (result == -ENODATA || result == -ENOENT) /* damaged: kept for people; or gone */

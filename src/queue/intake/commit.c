@@ -29,7 +29,7 @@ static bool must_settle(const struct commit_group *group)
 	       (group->count == 0 && intake->is_unknown && group->sync != QUEUE_SYNC_ORDERED);
 }
 
-static void begin(struct commit_group *group)
+static void begin_commit_group(struct commit_group *group)
 {
 	struct queue_intake *intake = group->intake;
 	size_t directories = (size_t)QUEUE_DIRTY_COUNT * intake->store->split;
@@ -56,8 +56,8 @@ static void begin(struct commit_group *group)
 }
 
 /* Syncs bytes and sizes of all files in parallel. */
-static void for_each_file(struct commit_group *group,
-			  void (*store_many)(const int *files, size_t count, int *results))
+static void sync_files_of_commit(struct commit_group *group,
+				 void (*store_many)(const int *files, size_t count, int *results))
 {
 	int *files = memory_alloc(group->count * sizeof *files);
 	int *results = memory_alloc(group->count * sizeof *results);
@@ -86,8 +86,9 @@ static void sync_files(struct commit_group *group)
 	if (ready == 0)
 		return;
 	if (group->sync != QUEUE_SYNC_FILESYSTEM) {
-		for_each_file(group, group->sync == QUEUE_SYNC_ORDERED ? os_file_write_out_many
-								       : os_file_sync_many);
+		sync_files_of_commit(group, group->sync == QUEUE_SYNC_ORDERED
+						    ? os_file_write_out_many
+						    : os_file_sync_many);
 		return;
 	}
 	result = os_file_sync_filesystem(store->directory);
@@ -133,7 +134,7 @@ static void name_todo(struct commit_group *group)
 
 /* A name in todo/ may be durable although we failed. The number of its message must not become
  * free before the removal of that name is durable, so the data file is kept. */
-static void undo(struct commit_group *group, struct queue_message *message)
+static void undo_message_commit(struct commit_group *group, struct queue_message *message)
 {
 	struct queue_intake *intake = group->intake;
 	char path[QUEUE_PATH_SIZE];
@@ -150,7 +151,7 @@ static void undo(struct commit_group *group, struct queue_message *message)
 
 /* What is remembered of an earlier file with this number, which somebody removed by hand, must
  * not be mistaken for this one. */
-static void keep(struct queue_intake *intake, struct queue_message *message)
+static void keep_committed_data(struct queue_intake *intake, struct queue_message *message)
 {
 	struct queue_spare data = message->data;
 
@@ -162,7 +163,7 @@ static void keep(struct queue_intake *intake, struct queue_message *message)
 	queue_message_release(message);
 }
 
-static void settle(struct commit_group *group)
+static void settle_commit_group(struct commit_group *group)
 {
 	struct queue_intake *intake = group->intake;
 
@@ -181,21 +182,21 @@ static void settle(struct commit_group *group)
 	queue_spare_settle(intake, &group->held, !group->has_lost);
 }
 
-static void finish(struct commit_group *group)
+static void finish_commit_group(struct commit_group *group)
 {
 	struct queue_intake *intake = group->intake;
 
-	settle(group);
+	settle_commit_group(group);
 	for (size_t i = 0; i < group->count; i++) {
 		struct queue_message *message = group->messages[i];
 
 		if (group->results[i] == 0) {
-			keep(intake, message);
+			keep_committed_data(intake, message);
 			continue;
 		}
 		message->has_failed = true;
 		if (group->named[i])
-			undo(group, message);
+			undo_message_commit(group, message);
 	}
 	queue_directories_clear(&group->directories);
 	free(group->named);
@@ -209,10 +210,10 @@ void queue_message_commit_group(struct queue_intake *intake, struct queue_messag
 	struct commit_group group = {
 		.intake = intake, .messages = messages, .count = count, .results = results};
 
-	begin(&group);
+	begin_commit_group(&group);
 	commit_directories_open(&group);
 	sync_files(&group);
 	name_todo(&group);
 	commit_directories_sync(&group);
-	finish(&group);
+	finish_commit_group(&group);
 }

@@ -29,18 +29,19 @@ static void add_dirty(struct commit_group *group)
 	}
 }
 
-static size_t add_own(struct commit_group *group, const struct queue_message *message)
+static size_t add_directory_of_message(struct commit_group *group,
+				       const struct queue_message *message)
 {
 	return queue_directories_add(&group->directories, group->intake->store, QUEUE_TODO,
 				     mail_stage_name(message->stage), message->data.number);
 }
 
 /* Adds every directory that gets a new name or has lost one, once each. */
-static void add_all(struct commit_group *group)
+static void add_directories_of_commit(struct commit_group *group)
 {
 	for (size_t i = 0; i < group->count; i++)
 		if (group->results[i] == 0)
-			group->own[i] = add_own(group, group->messages[i]);
+			group->own[i] = add_directory_of_message(group, group->messages[i]);
 	add_dirty(group);
 	if (group->directories.count > DIRECTORIES_MAX) {
 		queue_directories_reset(&group->directories);
@@ -54,7 +55,7 @@ static void add_last(struct commit_group *group)
 	for (size_t i = group->count; i-- > 0 && group->last_in_list == NULL;)
 		if (group->results[i] == 0) {
 			group->last_in_list = group->messages[i];
-			add_own(group, group->messages[i]);
+			add_directory_of_message(group, group->messages[i]);
 		}
 }
 
@@ -82,7 +83,7 @@ static bool is_short_of_descriptors(int error)
 }
 
 /* If needed, closes descriptors that only save time. */
-static int open_all(struct commit_group *group)
+static int open_directories_of_commit(struct commit_group *group)
 {
 	const struct queue_store *store = group->intake->store;
 	int error = queue_directories_open(&group->directories, store);
@@ -98,8 +99,8 @@ void commit_directories_open(struct commit_group *group)
 	if (group->sync == QUEUE_SYNC_ORDERED)
 		add_last(group);
 	else if (!group->is_whole)
-		add_all(group);
-	if (open_all(group) == 0)
+		add_directories_of_commit(group);
+	if (open_directories_of_commit(group) == 0)
 		return;
 	for (size_t i = 0; i < group->count; i++)
 		if (group->results[i] == 0)
@@ -115,7 +116,7 @@ static void fail_all(struct commit_group *group, int result)
 			group->results[i] = result;
 }
 
-static int sync_each_directory(struct commit_group *group)
+static int sync_directories_of_commit(struct commit_group *group)
 {
 	int result = queue_directories_sync(&group->directories);
 
@@ -156,7 +157,7 @@ static int change_pid(const struct commit_group *group)
 }
 
 /* Tries a sync on which no message depends, because an earlier one failed. */
-static void prove(struct commit_group *group)
+static void prove_that_sync_works(struct commit_group *group)
 {
 	int result = change_pid(group);
 
@@ -183,7 +184,7 @@ void commit_directories_sync(struct commit_group *group)
 
 	if (!group->must_settle && group->last == NULL) {
 		if (group->must_prove)
-			prove(group);
+			prove_that_sync_works(group);
 		return;
 	}
 	if (group->sync == QUEUE_SYNC_ORDERED)
@@ -191,7 +192,7 @@ void commit_directories_sync(struct commit_group *group)
 	else if (group->is_whole)
 		result = os_file_sync_filesystem(group->intake->store->directory);
 	else
-		result = sync_each_directory(group);
+		result = sync_directories_of_commit(group);
 	group->has_lost |= result < 0;
 	group->has_proven = result == 0;
 	if (group->sync == QUEUE_SYNC_ORDERED || group->is_whole)

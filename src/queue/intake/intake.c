@@ -26,7 +26,7 @@ struct found {
 	size_t capacity;
 };
 
-static int collect(void *context, const char *name)
+static int collect_file_in_pid(void *context, const char *name)
 {
 	struct found *found = context;
 	struct found_file file = {.spare.file = -1};
@@ -49,8 +49,9 @@ static int collect(void *context, const char *name)
 
 /* A data file whose number is not its inode was copied; one whose message is still in todo/ or
  * info/ after a power failure has not ended. */
-static bool has_ended(const struct queue_intake *intake, const struct queue_spare *spare,
-		      const struct os_file_info *info)
+static bool has_message_of_spare_ended(const struct queue_intake *intake,
+				       const struct queue_spare *spare,
+				       const struct os_file_info *info)
 {
 	return info->inode == spare->number &&
 	       queue_store_is_live(intake->store, spare->number) == 0 &&
@@ -58,7 +59,7 @@ static bool has_ended(const struct queue_intake *intake, const struct queue_spar
 }
 
 /* Whether the file of that name in pid/ has ended and has no other name. */
-static bool is_left(struct queue_intake *intake, const struct found_file *file)
+static bool is_file_left_in_pid(struct queue_intake *intake, const struct found_file *file)
 {
 	struct os_file_info info;
 	char path[QUEUE_PATH_SIZE];
@@ -73,11 +74,11 @@ static bool is_left(struct queue_intake *intake, const struct found_file *file)
 		(void)result;
 		return false;
 	}
-	return has_ended(intake, &file->spare, &info);
+	return has_message_of_spare_ended(intake, &file->spare, &info);
 }
 
 /* A file that was set aside before the last reboot is now an ordinary spare. */
-static bool make_spare(const struct queue_intake *intake, const struct found_file *file)
+static bool make_file_spare(const struct queue_intake *intake, const struct found_file *file)
 {
 	char from[QUEUE_PATH_SIZE];
 	char to[QUEUE_PATH_SIZE];
@@ -92,11 +93,11 @@ static bool make_spare(const struct queue_intake *intake, const struct found_fil
  * write to it. */
 static void load_file(struct queue_intake *intake, const struct found_file *file)
 {
-	if (!is_left(intake, file))
+	if (!is_file_left_in_pid(intake, file))
 		return;
 	if (file->is_aside && file->is_of_this_boot)
 		queue_aside_adopt(intake, file->name, file->spare.number);
-	else if (!file->is_aside || make_spare(intake, file))
+	else if (!file->is_aside || make_file_spare(intake, file))
 		queue_spare_list_add(&intake->quarantine, file->spare);
 }
 
@@ -105,7 +106,7 @@ static void load_file(struct queue_intake *intake, const struct found_file *file
 static int load_spares(struct queue_intake *intake)
 {
 	struct found found = {.intake = intake};
-	int result = os_file_list(intake->store->directory, "pid", collect, &found);
+	int result = os_file_list(intake->store->directory, "pid", collect_file_in_pid, &found);
 
 	for (size_t i = 0; result == 0 && i < found.count; i++)
 		load_file(intake, &found.files[i]);

@@ -30,7 +30,7 @@ static void open_is_over(struct queue_kept_list *list, struct queue_kept *kept)
 }
 
 /* Its descriptor, which the caller owns from now on. */
-static int forget(struct queue_kept_list *list, struct queue_kept *kept)
+static int forget_kept_data(struct queue_kept_list *list, struct queue_kept *kept)
 {
 	int file = kept->file;
 
@@ -49,7 +49,7 @@ static int take_descriptor(struct queue_kept_list *list, struct queue_kept *kept
 	return file;
 }
 
-static void add(struct queue_kept_list *list, const struct queue_spare *data)
+static void add_kept_data(struct queue_kept_list *list, const struct queue_spare *data)
 {
 	struct queue_kept *kept = memory_alloc(sizeof *kept);
 
@@ -71,9 +71,9 @@ void queue_kept_put(struct queue_intake *intake, const struct queue_spare *data)
 	if (kept == NULL && data->file >= 0 && HASH_COUNT(list->by_number) >= KEPT_MAX)
 		kept = list->by_number; /* the oldest */
 	if (kept != NULL)
-		closed[0] = forget(list, kept);
+		closed[0] = forget_kept_data(list, kept);
 	if (data->file >= 0 && intake->options.spares > 0) {
-		add(list, data);
+		add_kept_data(list, data);
 		closed[1] = list->open_count > intake->options.spares
 				    ? take_descriptor(list, list->oldest_open)
 				    : -1;
@@ -114,7 +114,7 @@ bool queue_kept_take(struct queue_intake *intake, uint64_t number, struct queue_
 	HASH_FIND(hh, intake->kept.by_number, &number, sizeof number, kept);
 	if (kept != NULL) {
 		*spare_out = (struct queue_spare){.number = number, .size = kept->size};
-		spare_out->file = forget(&intake->kept, kept);
+		spare_out->file = forget_kept_data(&intake->kept, kept);
 	}
 	pthread_mutex_unlock(&intake->mutex);
 	return kept != NULL;
@@ -126,5 +126,5 @@ void queue_kept_clear(struct queue_intake *intake)
 	struct queue_kept *next;
 
 	HASH_ITER (hh, intake->kept.by_number, kept, next)
-		os_file_close(forget(&intake->kept, kept));
+		os_file_close(forget_kept_data(&intake->kept, kept));
 }

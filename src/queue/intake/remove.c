@@ -7,7 +7,7 @@
 
 /* FROM is gone afterwards. If a crash left the file under both names, and nobody could remove that
  * of pid/ since, a rename alone would change nothing (POSIX, rename()). */
-static int take_name(const struct queue_store *store, const char *from, const char *to)
+static int rename_over_same_file(const struct queue_store *store, const char *from, const char *to)
 {
 	int result = os_file_rename_new(store->directory, from, to);
 
@@ -25,15 +25,15 @@ static int take_name(const struct queue_store *store, const char *from, const ch
  * A group may begin between any two steps, in its own thread. What it syncs does not have a name's
  * removal that comes later; so the directory becomes dirty when the name is gone, and the file is
  * quarantined when its directory is dirty. */
-static int quarantine(struct queue_intake *intake, const char *from, unsigned dirty,
-		      struct queue_spare spare)
+static int quarantine_data_file(struct queue_intake *intake, const char *from, unsigned dirty,
+				struct queue_spare spare)
 {
 	unsigned epoch = queue_spare_epoch(intake);
 	char to[QUEUE_PATH_SIZE];
 	int result;
 
 	queue_spare_path(intake, &spare, to);
-	result = take_name(intake->store, from, to);
+	result = rename_over_same_file(intake->store, from, to);
 	queue_spare_mark_dirty(intake, dirty, spare.number);
 	if (result < 0) {
 		os_file_close(spare.file);
@@ -45,7 +45,8 @@ static int quarantine(struct queue_intake *intake, const char *from, unsigned di
 
 /* Only a file that was never shared may become a spare. If its descriptor was closed meanwhile
  * it is opened again. */
-static int retire(struct queue_intake *intake, const char *from, unsigned dirty, uint64_t number)
+static int retire_data_file(struct queue_intake *intake, const char *from, unsigned dirty,
+			    uint64_t number)
 {
 	struct queue_spare spare = {.number = number, .file = -1};
 
@@ -53,7 +54,7 @@ static int retire(struct queue_intake *intake, const char *from, unsigned dirty,
 		spare.file = os_file_open(intake->store->directory, from, OS_FILE_WRITE);
 	if (spare.file < 0)
 		spare.file = -1;
-	return quarantine(intake, from, dirty, spare);
+	return quarantine_data_file(intake, from, dirty, spare);
 }
 
 /* The same for a file in mess/. */
@@ -63,7 +64,7 @@ static int retire_data(struct queue_intake *intake, const char *from, uint64_t n
 	int result;
 
 	if (!queue_aside_is_doubtful(intake, from))
-		return retire(intake, from, QUEUE_DIRTY_INFO, number);
+		return retire_data_file(intake, from, QUEUE_DIRTY_INFO, number);
 	if (queue_kept_take(intake, number, &spare))
 		os_file_close(spare.file);
 	spare.file = -1;
@@ -77,7 +78,7 @@ int queue_message_remove_queued(struct queue_intake *intake, enum mail_stage sta
 	char path[QUEUE_PATH_SIZE];
 
 	queue_store_path(intake->store, QUEUE_TODO, mail_stage_name(stage), number, path);
-	return retire(intake, path, stage, number);
+	return retire_data_file(intake, path, stage, number);
 }
 
 int queue_message_remove_todo(struct queue_intake *intake, enum mail_stage stage, uint64_t number)

@@ -63,8 +63,8 @@ static int link_to(struct repair *repair, const struct repair_move *move, enum q
 	return link_as(repair, from, to);
 }
 
-static int read_entry(struct repair *repair, const struct repair_move *move, struct buffer *text,
-		      struct queue_control **control_out)
+static int read_repair_entry(struct repair *repair, const struct repair_move *move,
+			     struct buffer *text, struct queue_control **control_out)
 {
 	char path[QUEUE_PATH_SIZE];
 	struct os_file_info info;
@@ -173,14 +173,14 @@ static int place_info(struct repair *repair, const struct repair_move *move,
 }
 
 /* Step 4. 1: step 5 is done already; -ENODATA: there is no data file. */
-static int place(struct repair *repair, const struct repair_move *move)
+static int place_repaired_message(struct repair *repair, const struct repair_move *move)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
 	struct queue_control *control;
 	int result = check_controls(repair, move);
 
 	if (result == 0)
-		result = read_entry(repair, move, &text, &control);
+		result = read_repair_entry(repair, move, &text, &control);
 	if (result != 0)
 		return result;
 	result = move->place == REPAIR_INFO
@@ -206,7 +206,7 @@ static int link_control(struct repair *repair, const struct repair_move *move)
 }
 
 /* The control file's name is removed last: without it the others mean nothing. */
-static int drop_entry(struct repair *repair, const struct repair_move *move)
+static int drop_repair_entry(struct repair *repair, const struct repair_move *move)
 {
 	static const char *const parts[] = {"mess", "bounce"};
 	char path[QUEUE_PATH_SIZE];
@@ -224,7 +224,7 @@ static int drop_entry(struct repair *repair, const struct repair_move *move)
 }
 
 /* Steps 5 and 6 for the group. */
-static int finish(struct repair *repair)
+static int finish_repaired_group(struct repair *repair)
 {
 	int result = repair_barrier(repair);
 
@@ -235,7 +235,7 @@ static int finish(struct repair *repair)
 	for (size_t i = 0; result == 0 && i < repair->group_count; i++) {
 		const struct repair_move *move = &repair->group[i];
 
-		result = drop_entry(repair, move);
+		result = drop_repair_entry(repair, move);
 		if (result == 0) {
 			repair->options->renumbered(repair->options->context, move->old,
 						    move->number);
@@ -250,10 +250,10 @@ static int on_entry(void *context, const struct repair_move *move)
 {
 	struct repair *repair = context;
 	char path[QUEUE_PATH_SIZE];
-	int result = place(repair, move);
+	int result = place_repaired_message(repair, move);
 
 	if (result > 0)
-		return drop_entry(repair, move);
+		return drop_repair_entry(repair, move);
 	if (result == -ENODATA) {
 		repair_entry_path(move, path);
 		return repair_set_aside(repair, path, "its data file is gone");
@@ -261,10 +261,10 @@ static int on_entry(void *context, const struct repair_move *move)
 	if (result < 0)
 		return result;
 	repair->group[repair->group_count++] = *move;
-	return repair->group_count == REPAIR_GROUP ? finish(repair) : 0;
+	return repair->group_count == REPAIR_GROUP ? finish_repaired_group(repair) : 0;
 }
 
-static int nothing(void *context, const struct repair_move *move)
+static int skip_repair_move(void *context, const struct repair_move *move)
 {
 	(void)context;
 	(void)move;
@@ -272,7 +272,7 @@ static int nothing(void *context, const struct repair_move *move)
 }
 
 /* A part without its control file: step 6 was nearly finished. */
-static int on_left(void *context, const char *name)
+static int on_part_left_in_repair(void *context, const char *name)
 {
 	struct repair *repair = context;
 	char path[REPAIR_PATH_SIZE];
@@ -291,6 +291,8 @@ int repair_in(struct repair *repair)
 	int result = repair_each_entry(repair, on_entry, NULL, repair);
 
 	if (result == 0 && repair->group_count > 0)
-		result = finish(repair);
-	return result == 0 ? repair_each_entry(repair, nothing, on_left, repair) : result;
+		result = finish_repaired_group(repair);
+	return result == 0
+		       ? repair_each_entry(repair, skip_repair_move, on_part_left_in_repair, repair)
+		       : result;
 }

@@ -39,7 +39,7 @@ struct walk {
 	void *context;
 };
 
-static int on_name(void *context, const char *name)
+static int on_repair_entry_name(void *context, const char *name)
 {
 	const struct walk *walk = context;
 	struct repair_move move;
@@ -55,7 +55,7 @@ int repair_each_entry(struct repair *repair,
 {
 	struct walk walk = {each, stray, context};
 
-	return os_file_list(repair->store->directory, "repair", on_name, &walk);
+	return os_file_list(repair->store->directory, "repair", on_repair_entry_name, &walk);
 }
 
 /* --- step 1 --- */
@@ -85,7 +85,8 @@ static void append_renumbered(struct buffer *out, struct str text,
 	buffer_append_str(out, rest);
 }
 
-static int write_file(int directory, const char *path, struct str text, int64_t modified_us)
+static int write_renumbered_file(int directory, const char *path, struct str text,
+				 int64_t modified_us)
 {
 	int file = os_file_open(directory, path, OS_FILE_WRITE | OS_FILE_CREATE);
 	int result;
@@ -127,10 +128,11 @@ static int write_control(struct repair *repair, const struct repair_move *move)
 	append_renumbered(&changed, buffer_view(&text), control, move->number);
 	queue_control_free(control);
 	new_path(move, path);
-	return write_file(repair->store->directory, path, buffer_view(&changed), info.modified_us);
+	return write_renumbered_file(repair->store->directory, path, buffer_view(&changed),
+				     info.modified_us);
 }
 
-static int write_controls(struct repair *repair)
+static int write_renumbered_controls(struct repair *repair)
 {
 	int result = 0;
 
@@ -251,7 +253,7 @@ static int drop_data(const struct repair *repair, const struct repair_move *move
 }
 
 /* The data file's old name is removed last: it keeps the old number from being reused. */
-static int leave(struct repair *repair)
+static int leave_old_numbers(struct repair *repair)
 {
 	int result = link_parts(repair);
 
@@ -269,15 +271,15 @@ static int leave(struct repair *repair)
 
 int repair_out(struct repair *repair)
 {
-	int result = repair->group_count > 0 ? write_controls(repair) : 0;
+	int result = repair->group_count > 0 ? write_renumbered_controls(repair) : 0;
 
-	return result == 0 && repair->group_count > 0 ? leave(repair) : result;
+	return result == 0 && repair->group_count > 0 ? leave_old_numbers(repair) : result;
 }
 
 /* --- resuming --- */
 
 /* While the data file has its old name, no other message can get the old number. */
-static int resume(void *context, const struct repair_move *move)
+static int resume_renumbering(void *context, const struct repair_move *move)
 {
 	struct repair *repair = context;
 	char path[QUEUE_PATH_SIZE];
@@ -289,7 +291,7 @@ static int resume(void *context, const struct repair_move *move)
 	if (result < 0 || info.inode != move->number)
 		return result == -ENOENT ? 0 : result;
 	repair->group[repair->group_count++] = *move;
-	return repair->group_count == REPAIR_GROUP ? leave(repair) : 0;
+	return repair->group_count == REPAIR_GROUP ? leave_old_numbers(repair) : 0;
 }
 
 static int drop_unfinished(void *context, const char *name)
@@ -306,7 +308,7 @@ static int drop_unfinished(void *context, const char *name)
 
 int repair_resume_out(struct repair *repair)
 {
-	int result = repair_each_entry(repair, resume, drop_unfinished, repair);
+	int result = repair_each_entry(repair, resume_renumbering, drop_unfinished, repair);
 
-	return result == 0 ? leave(repair) : result;
+	return result == 0 ? leave_old_numbers(repair) : result;
 }

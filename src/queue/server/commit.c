@@ -55,7 +55,7 @@ void server_commit_begin(struct server_client *client, struct server_held *held)
 	ipc_channel_pause(client->channel, true);
 }
 
-static void resume(struct server_client *client)
+static void resume_paused_client(struct server_client *client)
 {
 	if (!client->is_paused || client->server->group_bytes > GROUP_BYTES_MAX)
 		return;
@@ -65,7 +65,7 @@ static void resume(struct server_client *client)
 }
 
 /* S2 to S3. In the group's thread, because a slow disk must not block the loop. */
-static int write_message(struct server_held *held)
+static int write_held_message(struct server_held *held)
 {
 	int error = held->client->is_user ? server_user_check_data(held) : 0;
 
@@ -76,7 +76,7 @@ static int write_message(struct server_held *held)
 	return queue_message_write(held->message, held->stage, &held->data, &held->text);
 }
 
-static void group_work(void *context, void **items, size_t count)
+static void commit_held_group(void *context, void **items, size_t count)
 {
 	struct queue_server *server = context;
 	struct queue_message **messages = memory_alloc(count * sizeof *messages);
@@ -88,7 +88,7 @@ static void group_work(void *context, void **items, size_t count)
 
 		if (held == NULL)
 			continue;
-		held->result = write_message(held);
+		held->result = write_held_message(held);
 		if (held->data_size > SERVER_NOTICE_CONTENT_MAX)
 			buffer_clear(&held->data);
 		messages[messages_count++] = held->message;
@@ -128,7 +128,7 @@ void server_commit_answer(struct server_client *client, uint64_t number, int res
 }
 
 /* Nobody else logs whose a message of a user of the machine is. */
-static void log_queued(const struct server_held *held)
+static void log_queued_message(const struct server_held *held)
 {
 	const char *stage = mail_stage_name(held->stage);
 
@@ -145,7 +145,7 @@ static void commit_done(struct queue_server *server, struct server_held *held)
 	server->group_bytes -= held->group_size;
 	server_commit_answer(client, held->number, held->result);
 	if (held->result == 0) {
-		log_queued(held);
+		log_queued_message(held);
 		if (held->is_removed)
 			server_remove_queued(server, held->stage, held->number);
 		else
@@ -164,7 +164,7 @@ static void commit_done(struct queue_server *server, struct server_held *held)
 	server_held_free(held);
 }
 
-static void group_done(void *context, void **items, size_t count)
+static void answer_committed_group(void *context, void **items, size_t count)
 {
 	struct queue_server *server = context;
 	struct server_client *client;
@@ -174,7 +174,7 @@ static void group_done(void *context, void **items, size_t count)
 			commit_done(server, items[i]);
 	DL_FOREACH2 (server->clients, client, next) {
 		server_commit_answers_send(client);
-		resume(client);
+		resume_paused_client(client);
 	}
 	server_notice_send(server);
 	server_tell_settled(server);
@@ -185,4 +185,4 @@ static void group_done(void *context, void **items, size_t count)
 	server_finish_stop(server);
 }
 
-const struct queue_group_handler server_group_handler = {group_work, group_done};
+const struct queue_group_handler server_group_handler = {commit_held_group, answer_committed_group};

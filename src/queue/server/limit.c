@@ -15,7 +15,7 @@ enum {
 	RECIPIENT_MAX = 1024, /* bytes of one recipient in it */
 };
 
-static uint32_t larger(uint32_t a, uint32_t b)
+static uint32_t larger_of_limits(uint32_t a, uint32_t b)
 {
 	return a > b ? a : b;
 }
@@ -32,8 +32,8 @@ static struct queue_server_part limits_of(const struct queue_server *server, uid
 		if (parts[i]->user != user)
 			continue;
 		limits.processes += parts[i]->processes;
-		limits.open = larger(limits.open, parts[i]->open);
-		limits.recipients = larger(limits.recipients, parts[i]->recipients);
+		limits.open = larger_of_limits(limits.open, parts[i]->open);
+		limits.recipients = larger_of_limits(limits.recipients, parts[i]->recipients);
 	}
 	return limits;
 }
@@ -72,7 +72,7 @@ int server_check_open(const struct server_client *client, size_t count)
 	return of_all > server->peers.open ? -EMFILE : 0;
 }
 
-static bool has_part(const struct queue_server_part *part, uid_t user)
+static bool has_processes_of_user(const struct queue_server_part *part, uid_t user)
 {
 	return part->processes > 0 && part->user == user;
 }
@@ -81,8 +81,8 @@ bool server_may_use_reserve(const struct server_client *client)
 {
 	const struct queue_server_peers *peers = &client->server->peers;
 
-	return !client->is_user &&
-	       (has_part(&peers->manager, client->user) || has_part(&peers->list, client->user));
+	return !client->is_user && (has_processes_of_user(&peers->manager, client->user) ||
+				    has_processes_of_user(&peers->list, client->user));
 }
 
 uint32_t server_recipients_max(const struct server_client *client)
@@ -98,24 +98,24 @@ size_t server_text_max(const struct server_client *client)
 	return size < QUEUE_ENVELOPE_MAX ? size : QUEUE_ENVELOPE_MAX;
 }
 
-static void raise(struct queue_server_part *part, const struct queue_server_part *new)
+static void raise_part_limits(struct queue_server_part *part, const struct queue_server_part *new)
 {
-	part->processes = larger(part->processes, new->processes);
-	part->open = larger(part->open, new->open);
-	part->recipients = larger(part->recipients, new->recipients);
+	part->processes = larger_of_limits(part->processes, new->processes);
+	part->open = larger_of_limits(part->open, new->open);
+	part->recipients = larger_of_limits(part->recipients, new->recipients);
 }
 
 void queue_server_configure(struct queue_server *server, uint64_t reserve,
 			    const struct queue_server_peers *peers)
 {
 	server->reserve = reserve;
-	raise(&server->peers.manager, &peers->manager);
-	raise(&server->peers.intake, &peers->intake);
-	raise(&server->peers.packages, &peers->packages);
-	raise(&server->peers.list, &peers->list);
-	raise(&server->peers.reports, &peers->reports);
+	raise_part_limits(&server->peers.manager, &peers->manager);
+	raise_part_limits(&server->peers.intake, &peers->intake);
+	raise_part_limits(&server->peers.packages, &peers->packages);
+	raise_part_limits(&server->peers.list, &peers->list);
+	raise_part_limits(&server->peers.reports, &peers->reports);
 	server->peers.users.recipients =
-		larger(server->peers.users.recipients, peers->users.recipients);
+		larger_of_limits(server->peers.users.recipients, peers->users.recipients);
 	if (peers->users.size > server->peers.users.size)
 		server->peers.users.size = peers->users.size;
 }

@@ -126,7 +126,7 @@ void server_settle_held(struct queue_server *server)
 		settle_later(server);
 }
 
-static void tell_removed(struct queue_server *server, uint64_t number)
+static void tell_manager_of_removal(struct queue_server *server, uint64_t number)
 {
 	settle_later(server);
 	pack_u64(&server->removed, number);
@@ -156,7 +156,7 @@ static void tell_moved(struct queue_server *server)
 			break;
 		}
 		number = unpack_u64(&body);
-		tell_removed(server, number);
+		tell_manager_of_removal(server, number);
 	}
 	buffer_clear(&server->moved);
 	server->moved = rest;
@@ -195,7 +195,7 @@ static void remove_or_wait(struct queue_server *server, enum queue_remove kind,
 	if (error == 0 && kind == QUEUE_REMOVE_TODO)
 		tell_moved_later(server, number);
 	else if (error == 0)
-		tell_removed(server, number);
+		tell_manager_of_removal(server, number);
 	if (error == 0)
 		return;
 	if (is_logged)
@@ -281,7 +281,8 @@ static int is_committed(struct queue_server *server, enum mail_stage stage, uint
 
 /* Whether the manager may begin it: 1, 0, or -errno: unknown, and logged. A message that another
  * process is committing is found again later: that process pulls lock/trigger when it is done. */
-static int stands(struct queue_server *server, enum mail_stage stage, uint64_t number)
+static int may_manager_begin_message(struct queue_server *server, enum mail_stage stage,
+				     uint64_t number)
 {
 	int result;
 
@@ -325,7 +326,7 @@ static bool answer_found(struct queue_server *server, enum mail_stage stage, uin
 	HASH_FIND(hh, server->committing, &number, sizeof number, held);
 	if (held != NULL)
 		return true;
-	result = stands(server, stage, number);
+	result = may_manager_begin_message(server, stage, number);
 	if (result > 0) {
 		pack_u32(answer, stage);
 		pack_u64(answer, number);

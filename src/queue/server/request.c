@@ -18,8 +18,8 @@ static void refuse_open(struct server_client *client, int error)
 }
 
 /* Appends their numbers to NUMBERS; *OPENED_OUT is how many. -errno: why there are no more. */
-static int open_files(struct server_client *client, size_t count, bool may_use_reserve,
-		      struct buffer *numbers, size_t *opened_out)
+static int open_files_for_client(struct server_client *client, size_t count, bool may_use_reserve,
+				 struct buffer *numbers, size_t *opened_out)
 {
 	struct queue_server *server = client->server;
 	size_t opened = 0;
@@ -58,8 +58,8 @@ static bool open_many(struct server_client *client, struct unpack *body, bool ma
 
 	if (!unpack_is_whole(body) || count == 0)
 		return false;
-	error = open_files(client, count < QUEUE_OPEN_MAX ? count : QUEUE_OPEN_MAX, may_use_reserve,
-			   &numbers, &opened);
+	error = open_files_for_client(client, count < QUEUE_OPEN_MAX ? count : QUEUE_OPEN_MAX,
+				      may_use_reserve, &numbers, &opened);
 	if (error < 0 && error != -ENOSPC)
 		log_event_rated(EVENT_QUEUE_ERROR, log_string(operation, "open"), log_error(error));
 	if (opened > 0)
@@ -133,7 +133,8 @@ static bool add_data(struct server_client *client, struct server_held *held, str
 	return true;
 }
 
-static bool add_text(struct server_client *client, struct server_held *held, struct str text)
+static bool add_text_to_envelope(struct server_client *client, struct server_held *held,
+				 struct str text)
 {
 	size_t bound = server_text_max(client);
 
@@ -157,11 +158,11 @@ bool server_envelope(struct server_client *client, struct unpack *body)
 	struct server_held *held = find_held(client, unpack_u64(body));
 	struct str text = unpack_str(body);
 
-	return unpack_is_whole(body) && held != NULL && add_text(client, held, text);
+	return unpack_is_whole(body) && held != NULL && add_text_to_envelope(client, held, text);
 }
 
 /* Whether the text is an envelope of HELD's, for a message without a map. */
-static int check_envelope(const struct server_client *client, struct server_held *held)
+static int check_envelope_of_held(const struct server_client *client, struct server_held *held)
 {
 	struct queue_control *control;
 	int error = queue_control_parse(buffer_view(&held->text), &control, NULL);
@@ -201,14 +202,14 @@ static bool commit_one(struct server_client *client, struct unpack *body, int *r
 	struct server_held *held = find_held(client, number);
 	int error;
 
-	if (body->failed || held == NULL || !add_text(client, held, text))
+	if (body->failed || held == NULL || !add_text_to_envelope(client, held, text))
 		return false;
 	/* with room for what the thread will append */
 	(void)buffer_reserve(&held->data, data.length + held->text.length + QUEUE_PATH_SIZE);
 	if (!add_data(client, held, data))
 		return false;
 	/* its number may have been handed out before the queue was found to be a copy */
-	error = client->server->is_copied ? -EUCLEAN : check_envelope(client, held);
+	error = client->server->is_copied ? -EUCLEAN : check_envelope_of_held(client, held);
 	if (error == 0)
 		error = check_room(held, room);
 	if (error == 0) {

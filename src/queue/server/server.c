@@ -12,7 +12,7 @@ enum { CLIENT_BACKLOG_MAX = 256 * 1024 };
 
 static const int64_t CLEAN_INTERVAL_US = 6 * HOUR_US;
 
-static void client_close(struct server_client *client)
+static void close_queue_client(struct server_client *client)
 {
 	struct queue_server *server = client->server;
 	struct server_held *held;
@@ -46,7 +46,8 @@ static bool (*const verbs[])(struct server_client *client, struct unpack *body) 
 	[QUEUE_PROTOCOL_OPEN_RESERVE] = server_open_reserve,
 };
 
-static void on_message(void *context, struct ipc_channel *channel, struct ipc_message *message)
+static void on_queue_client_message(void *context, struct ipc_channel *channel,
+				    struct ipc_message *message)
 {
 	struct server_client *client = context;
 	struct unpack body = {message->body, false};
@@ -61,17 +62,18 @@ static void on_message(void *context, struct ipc_channel *channel, struct ipc_me
 		ok = false;
 	if (!ok) {
 		ipc_channel_log_refused(client->channel, message->type);
-		client_close(client);
+		close_queue_client(client);
 	}
 }
 
-static void on_lost(void *context, struct ipc_channel *channel)
+static void on_queue_client_lost(void *context, struct ipc_channel *channel)
 {
 	(void)channel;
-	client_close(context);
+	close_queue_client(context);
 }
 
-static const struct ipc_channel_handler channel_handler = {on_message, on_lost};
+static const struct ipc_channel_handler channel_handler = {on_queue_client_message,
+							   on_queue_client_lost};
 
 static struct server_client *client_add(struct queue_server *server, int socket, uid_t user)
 {
@@ -84,7 +86,7 @@ static struct server_client *client_add(struct queue_server *server, int socket,
 	return client;
 }
 
-static void on_connection(void *context, int socket)
+static void on_queue_client_connection(void *context, int socket)
 {
 	struct queue_server *server = context;
 	uid_t user = os_socket_peer_user(socket);
@@ -97,7 +99,7 @@ static void on_connection(void *context, int socket)
 	os_socket_close(socket);
 }
 
-static void on_user(void *context, int socket)
+static void on_submitting_user(void *context, int socket)
 {
 	struct queue_server *server = context;
 	uid_t user = os_socket_peer_user(socket);
@@ -117,7 +119,7 @@ static void log_cleaned(void *context, const char *path)
 	log_event(EVENT_QUEUE_CLEANED, log_string(path, path));
 }
 
-static void clean(void *context)
+static void clean_queue_intake(void *context)
 {
 	struct queue_server *server = context;
 	int error = queue_intake_clean(server->intake, os_clock_wall_us(), QUEUE_LITTER_AGE_US,
@@ -143,22 +145,22 @@ struct queue_server *queue_server_new(struct os_loop *loop, struct queue_store *
 	server->peers = *peers;
 	server->removed_task = (struct os_task){.call = server_removed_send, .context = server};
 	server->group = queue_group_new(loop, &server_group_handler, server);
-	server->listener = ipc_listener_new(loop, listening, on_connection, server);
+	server->listener = ipc_listener_new(loop, listening, on_queue_client_connection, server);
 	server->missed_timer = os_timer_new(loop, server_notice_missed, server);
 	server->settle_timer = os_timer_new(loop, server_removed_settle, server);
 	server->again_timer = os_timer_new(loop, server_remove_again, server);
-	server->clean_timer = os_timer_new(loop, clean, server);
+	server->clean_timer = os_timer_new(loop, clean_queue_intake, server);
 	server->proof_timer = os_timer_new(loop, server_prove, server);
 	server->sync = queue_store_sync(store);
 	server_check_numbers(server);
-	clean(server);              /* before a manager scans */
+	clean_queue_intake(server); /* before a manager scans */
 	server_settle_held(server); /* what an earlier process has left */
 	return server;
 }
 
 void queue_server_serve_users(struct queue_server *server, int listening)
 {
-	server->users = ipc_listener_new(server->loop, listening, on_user, server);
+	server->users = ipc_listener_new(server->loop, listening, on_submitting_user, server);
 }
 
 void queue_server_stop(struct queue_server *server, void (*done)(void *context), void *context)
@@ -179,7 +181,7 @@ void queue_server_free(struct queue_server *server)
 	if (server == NULL)
 		return;
 	DL_FOREACH_SAFE2 (server->clients, client, next, next)
-		client_close(client);
+		close_queue_client(client);
 	queue_group_free(server->group);
 	ipc_listener_free(server->listener);
 	ipc_listener_free(server->users);

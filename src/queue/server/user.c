@@ -21,7 +21,7 @@ enum {
 
 static const int64_t AGE_MAX_US = 24 * HOUR_US;
 
-static uint32_t smaller(uint32_t a, uint32_t b)
+static uint32_t smaller_of_limits(uint32_t a, uint32_t b)
 {
 	return a < b ? a : b;
 }
@@ -37,7 +37,7 @@ bool server_user_may_connect(const struct queue_server *server, uid_t user)
 		of_user += client->is_user && client->user == user;
 	}
 	return user != (uid_t)-1 && of_user < USER_CONNECTIONS &&
-	       of_all < smaller(ALL_CONNECTIONS, server->peers.open / CONNECTIONS_PART);
+	       of_all < smaller_of_limits(ALL_CONNECTIONS, server->peers.open / CONNECTIONS_PART);
 }
 
 bool server_user_may(unsigned type)

@@ -74,8 +74,8 @@ static int check_head(const struct queue_update *update, struct str head, struct
 }
 
 /* Reads the envelope into TEXT. */
-static int read_envelope(struct queue_store *store, const struct queue_update *update,
-			 struct buffer *text, struct mail_id *id_out)
+static int read_queued_envelope(struct queue_store *store, const struct queue_update *update,
+				struct buffer *text, struct mail_id *id_out)
 {
 	int result = queue_update_read(store, &update->stage, update->number, text);
 
@@ -83,8 +83,8 @@ static int read_envelope(struct queue_store *store, const struct queue_update *u
 }
 
 /* Checks the control file FILE of a message at S5. *BEGIN_OUT is its beginning, in HEAD. */
-static int read_head(const struct queue_update *update, int file, char head[HEAD_SIZE],
-		     struct str *begin_out, struct mail_id *id_out)
+static int read_head_of_control(const struct queue_update *update, int file, char head[HEAD_SIZE],
+				struct str *begin_out, struct mail_id *id_out)
 {
 	ssize_t length = os_file_read(file, head, HEAD_SIZE, 0);
 
@@ -112,7 +112,7 @@ static int check_later(struct queue_store *store, const struct queue_update *upd
 }
 
 /* Whose the control file is; one that is replaced may be damaged. */
-static int check_file(struct queue_store *store, const struct queue_update *update)
+static int check_control_file(struct queue_store *store, const struct queue_update *update)
 {
 	char path[QUEUE_PATH_SIZE];
 	char head[HEAD_SIZE];
@@ -125,7 +125,7 @@ static int check_file(struct queue_store *store, const struct queue_update *upda
 	file = os_file_open(store->directory, path, OS_FILE_READ);
 	if (file < 0)
 		return file;
-	result = read_head(update, file, head, &begin, &id);
+	result = read_head_of_control(update, file, head, &begin, &id);
 	os_file_close(file);
 	if (update->is_whole && (result == -EBADMSG || result == -ESTALE))
 		return check_later(store, update);
@@ -141,8 +141,8 @@ int update_check_identity(struct queue_store *store, const struct queue_update *
 	if (update->bounce.length == 0 || update->born_us == 0)
 		return 0; /* checked when the control file is open */
 	if (update->is_queued)
-		return read_envelope(store, update, &text, &id);
-	return check_file(store, update);
+		return read_queued_envelope(store, update, &text, &id);
+	return check_control_file(store, update);
 }
 
 /* Appends the records of UPDATE to OUT, as they are in a file of ID's that begins with HEAD, which
@@ -159,7 +159,7 @@ static void append_update(struct queue_update *update, struct str head, struct m
 	update->length = out->length - begin;
 }
 
-static int create(const struct queue_store *store, const char *path)
+static int create_control_file(const struct queue_store *store, const char *path)
 {
 	int directory = store->directory;
 	int file = os_file_open(directory, path, OS_FILE_WRITE | OS_FILE_CREATE);
@@ -180,7 +180,7 @@ static int write_new(const struct queue_store *store, uint64_t number, struct st
 	int file;
 
 	queue_store_path(store, QUEUE_INTD, NULL, number, path);
-	file = create(store, path);
+	file = create_control_file(store, path);
 	if (file < 0)
 		return file;
 	result = os_file_write(file, text.data, text.length, 0);
@@ -194,7 +194,7 @@ int update_make_control(struct queue_store *store, struct queue_update *update)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
 	struct mail_id id = {0};
-	int result = read_envelope(store, update, &text, &id);
+	int result = read_queued_envelope(store, update, &text, &id);
 
 	if (result < 0)
 		return result;
@@ -206,7 +206,7 @@ int update_make_control(struct queue_store *store, struct queue_update *update)
 
 int update_make_whole(struct queue_store *store, struct queue_update *update)
 {
-	int result = check_file(store, update);
+	int result = check_control_file(store, update);
 
 	update->length = update->control.length;
 	return result == 0 ? write_new(store, update->number, update->control) : result;
@@ -226,7 +226,7 @@ static int append_to(struct queue_store *store, struct queue_update *update, int
 	char head[HEAD_SIZE];
 	struct mail_id id = {0};
 	struct str begin;
-	int result = read_head(update, file, head, &begin, &id);
+	int result = read_head_of_control(update, file, head, &begin, &id);
 
 	if (result < 0)
 		return result;

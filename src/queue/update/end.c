@@ -103,7 +103,7 @@ int queue_update_checksum_data(int file, uint64_t size, uint32_t *checksum_out)
 	return queue_trailer_checksum(file, size, checksum_out);
 }
 
-static int read_file(int file, uint64_t size, struct buffer *data)
+static int read_data_of_message(int file, uint64_t size, struct buffer *data)
 {
 	enum { PIECE = 64 * 1024 };
 	uint64_t have = 0;
@@ -130,7 +130,7 @@ int queue_update_read_beginning(struct queue_store *store, const enum mail_stage
 
 	if (file < 0)
 		return file;
-	result = read_file(file, size, data);
+	result = read_data_of_message(file, size, data);
 	os_file_close(file);
 	return result;
 }

@@ -51,7 +51,8 @@ static int read_trailer(const struct queue_store *store, const enum mail_stage *
 }
 
 /* What is in a file of format 2 has its checksums. */
-static int parse(struct str text, struct queue_control **control_out, unsigned *line_out)
+static int parse_checked_control(struct str text, struct queue_control **control_out,
+				 unsigned *line_out)
 {
 	int result = queue_control_parse(text, control_out, line_out);
 
@@ -79,12 +80,12 @@ bool queue_update_is_complete(const struct queue_control *control)
 	return is_complete;
 }
 
-static bool is_mapped(struct str text)
+static bool is_mapped_control(struct str text)
 {
 	struct queue_control *control;
 	bool is_complete;
 
-	if (parse(text, &control, NULL) < 0)
+	if (parse_checked_control(text, &control, NULL) < 0)
 		return false;
 	is_complete = queue_update_is_complete(control);
 	queue_control_free(control);
@@ -105,7 +106,7 @@ static int read_progress(const struct queue_store *store, uint64_t number, struc
 	if (result < 0)
 		return result == -ENOENT || result == -EFBIG ? 0 : result;
 	if (!str_starts_with(buffer_view(&control), buffer_view(text)) ||
-	    !is_mapped(buffer_view(&control)))
+	    !is_mapped_control(buffer_view(&control)))
 		return 0;
 	buffer_reset(text);
 	buffer_append_str(text, buffer_view(&control));
@@ -185,7 +186,7 @@ static int mend_envelope(const struct queue_store *store, uint64_t number, struc
 	int result = read_trailer(store, NULL, number, &own, &offset);
 
 	if (result == 0)
-		result = parse(buffer_view(&own), &control, NULL);
+		result = parse_checked_control(buffer_view(&own), &control, NULL);
 	if (result == 0 && (!control->has_checksum || control->envelope->size != offset ||
 			    is_of_later(buffer_view(text), control->envelope->id)))
 		result = -EBADMSG;
@@ -212,7 +213,7 @@ static bool is_of_earlier(const struct queue_store *store, uint64_t number,
 	if (read_trailer(store, NULL, number, &own, &offset) < 0 ||
 	    !queue_control_read_id(buffer_view(&own), &id) || id.number != number ||
 	    id.born_us <= control->envelope->id.born_us ||
-	    parse(buffer_view(&own), &later, NULL) < 0)
+	    parse_checked_control(buffer_view(&own), &later, NULL) < 0)
 		return false;
 	is_earlier = later->has_checksum && later->envelope->size == offset;
 	queue_control_free(later);
@@ -224,7 +225,7 @@ static int parse_waiting(const struct queue_store *store, uint64_t number, struc
 			 struct queue_control **control_out, unsigned *line_out)
 {
 	struct queue_control *control = NULL;
-	int result = parse(buffer_view(text), &control, line_out);
+	int result = parse_checked_control(buffer_view(text), &control, line_out);
 	int mended;
 
 	if (result == 0 &&
@@ -240,7 +241,7 @@ static int parse_waiting(const struct queue_store *store, uint64_t number, struc
 		return result;
 	mended = mend_envelope(store, number, text);
 	if (mended == 0)
-		mended = parse(buffer_view(text), control_out, NULL);
+		mended = parse_checked_control(buffer_view(text), control_out, NULL);
 	if (mended < 0)
 		return mended == -EIO ? mended : result;
 	(*control_out)->damaged++;
@@ -253,7 +254,7 @@ static int parse_waiting(const struct queue_store *store, uint64_t number, struc
 int queue_update_parse(struct queue_store *store, const enum mail_stage *stage, uint64_t number,
 		       struct buffer *text, struct queue_control **control_out, unsigned *line_out)
 {
-	return stage != NULL ? parse(buffer_view(text), control_out, line_out)
+	return stage != NULL ? parse_checked_control(buffer_view(text), control_out, line_out)
 			     : parse_waiting(store, number, text, control_out, line_out);
 }
 

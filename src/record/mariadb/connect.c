@@ -13,7 +13,7 @@ enum {
 	IDLE_S = 60, /* of clients that are gone: their transactions and locks end then */
 };
 
-static size_t count_of(const char *list)
+static size_t count_mariadb_hosts(const char *list)
 {
 	size_t count = 1;
 
@@ -25,7 +25,7 @@ static size_t count_of(const char *list)
 /* ---- settings ---- */
 
 /* A string, ended by a NUL: empty without a file. */
-static int read_password(struct record_mariadb *mariadb, struct buffer *password)
+static int read_mariadb_password(struct record_mariadb *mariadb, struct buffer *password)
 {
 	int error = 0;
 
@@ -46,7 +46,7 @@ static int read_password(struct record_mariadb *mariadb, struct buffer *password
 
 const char *const record_mariadb_plugins[] = {"client_ed25519", "caching_sha2_password", NULL};
 
-static void set_tls(struct record_mariadb *mariadb)
+static void set_mariadb_tls(struct record_mariadb *mariadb)
 {
 	MYSQL *connection = mariadb->connection;
 	const my_bool yes = 1;
@@ -61,7 +61,7 @@ static void set_tls(struct record_mariadb *mariadb)
 	(void)mysql_options(connection, MYSQL_OPT_SSL_KEY, mariadb->key);
 }
 
-static void set_options(struct record_mariadb *mariadb, size_t hosts, bool is_local)
+static void set_mariadb_options(struct record_mariadb *mariadb, size_t hosts, bool is_local)
 {
 	bool is_private = is_local || *mariadb->authority != '\0';
 	MYSQL *connection = mariadb->connection;
@@ -80,11 +80,11 @@ static void set_options(struct record_mariadb *mariadb, size_t hosts, bool is_lo
 	(void)mysql_options(connection, MYSQL_SET_CHARSET_NAME, "utf8mb4");
 	(void)mysql_options(connection, MARIADB_OPT_RESTRICTED_AUTH, is_private ? SECRETS : PROOFS);
 	if (*mariadb->authority != '\0')
-		set_tls(mariadb);
+		set_mariadb_tls(mariadb);
 }
 
 /* "NAME", "NAME:PORT", "[ADDRESS]:PORT" */
-static struct str parse_host(struct str text, unsigned *port_out)
+static struct str parse_mariadb_host(struct str text, unsigned *port_out)
 {
 	bool has_brackets = text.length > 0 && text.data[0] == '[';
 	ptrdiff_t end = has_brackets ? str_find(text, ']') : str_find_last(text, ':');
@@ -107,7 +107,7 @@ struct about {
 	int64_t is_read_only, flush;
 };
 
-static void take_about(void *context, const struct record_value *values, size_t count)
+static void take_mariadb_variables(void *context, const struct record_value *values, size_t count)
 {
 	struct about *about = context;
 
@@ -117,7 +117,7 @@ static void take_about(void *context, const struct record_value *values, size_t 
 }
 
 /* The server gives up before we do: then the connection is kept. */
-static int set_up(struct record_mariadb *mariadb)
+static int set_up_mariadb_session(struct record_mariadb *mariadb)
 {
 	struct about about = {0};
 	unsigned patience_ms = mariadb->timeout_ms - mariadb->timeout_ms / 10;
@@ -139,7 +139,7 @@ static int set_up(struct record_mariadb *mariadb)
 	if (error == 0)
 		error = record_mariadb_ask(
 			mariadb, "SELECT @@global.read_only, @@innodb_flush_log_at_trx_commit",
-			NULL, 0, take_about, &about);
+			NULL, 0, take_mariadb_variables, &about);
 	if (error == 0 && about.is_read_only != 0)
 		return record_sql_fail(&mariadb->sql, -EROFS, "the database is read-only");
 	if (error == 0 && about.flush != 1 && about.flush != 3)
@@ -150,8 +150,8 @@ static int set_up(struct record_mariadb *mariadb)
 	return error;
 }
 
-static int connect_to(struct record_mariadb *mariadb, const char *host, unsigned port,
-		      const char *password)
+static int connect_to_mariadb(struct record_mariadb *mariadb, const char *host, unsigned port,
+			      const char *password)
 {
 	bool is_local = *host == '\0';
 	int error = record_mariadb_limit(mariadb);
@@ -167,33 +167,33 @@ static int connect_to(struct record_mariadb *mariadb, const char *host, unsigned
 	return error;
 }
 
-static int open_connection(struct record_mariadb *mariadb, struct str host, size_t hosts)
+static int open_mariadb_connection(struct record_mariadb *mariadb, struct str host, size_t hosts)
 {
 	struct buffer password CLEANUP(buffer_clear) = {0};
 	struct arena *arena = arena_new();
 	unsigned port;
-	const char *name = arena_copy(arena, parse_host(host, &port));
-	int error = read_password(mariadb, &password);
+	const char *name = arena_copy(arena, parse_mariadb_host(host, &port));
+	int error = read_mariadb_password(mariadb, &password);
 
 	mariadb->connection = mysql_init(NULL);
 	if (mariadb->connection == NULL)
 		panic("out of memory");
-	set_options(mariadb, hosts, *name == '\0');
+	set_mariadb_options(mariadb, hosts, *name == '\0');
 	if (error == 0)
-		error = connect_to(mariadb, name, port, buffer_data(&password));
+		error = connect_to_mariadb(mariadb, name, port, buffer_data(&password));
 	arena_free(arena);
 	return error;
 }
 
-static int try_host(struct record_mariadb *mariadb, struct str host, size_t hosts)
+static int try_mariadb_host(struct record_mariadb *mariadb, struct str host, size_t hosts)
 {
 	int error;
 
 	mariadb->sql.failed = 0;
 	record_mariadb_start_connecting(mariadb, hosts);
-	error = open_connection(mariadb, host, hosts);
+	error = open_mariadb_connection(mariadb, host, hosts);
 	if (error == 0)
-		error = set_up(mariadb);
+		error = set_up_mariadb_session(mariadb);
 	mariadb->is_connecting = false;
 	if (error == 0)
 		error = record_sql_prepare(&mariadb->sql);
@@ -206,7 +206,7 @@ int record_mariadb_connect(struct record_sql *sql)
 {
 	struct record_mariadb *mariadb = (struct record_mariadb *)sql;
 	struct str rest = str_from(mariadb->hosts);
-	size_t hosts = count_of(mariadb->hosts);
+	size_t hosts = count_mariadb_hosts(mariadb->hosts);
 	struct str host;
 	int error = -ENOTCONN;
 
@@ -217,6 +217,6 @@ int record_mariadb_connect(struct record_sql *sql)
 	if (mariadb->connection != NULL)
 		return 0;
 	while (error < 0 && str_split(&rest, ',', &host))
-		error = try_host(mariadb, str_trim(host), hosts);
+		error = try_mariadb_host(mariadb, str_trim(host), hosts);
 	return error;
 }

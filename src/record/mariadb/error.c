@@ -52,7 +52,7 @@ static bool is_disk_full(const char *text)
 	return strstr(text, "rror 28 ") != NULL || strstr(text, "rrno: 28") != NULL;
 }
 
-static int error_of(unsigned number, const char *text)
+static int error_of_mariadb_number(unsigned number, const char *text)
 {
 	for (size_t i = 0; i < COUNT_OF(NUMBERS); i++)
 		if (NUMBERS[i].number == number)
@@ -83,8 +83,8 @@ int record_mariadb_fail(struct record_mariadb *mariadb, unsigned number, const c
 
 	if (number == CR_PLUGIN_NOT_ALLOWED) /* whose name the library has overwritten by then */
 		text = "the server asks for an authentication method that discloses the password";
-	error = record_sql_fail(&mariadb->sql, error_of(number, text), "%s, error %u", text,
-				number);
+	error = record_sql_fail(&mariadb->sql, error_of_mariadb_number(number, text),
+				"%s, error %u", text, number);
 
 	if (error == -ENOTCONN)
 		record_mariadb_close(mariadb);

@@ -12,29 +12,29 @@
 
 enum { NO_ANSWER = -1 };
 
-static void take_answer(void *context, const struct record_value *values, size_t count)
+static void take_answer_of_lock(void *context, const struct record_value *values, size_t count)
 {
 	(void)count;
 	*(int64_t *)context = values[0].kind == RECORD_NUMBER ? values[0].number : NO_ANSWER;
 }
 
-static int ask(struct record_mariadb *mariadb, const char *text, const struct lock_name *name,
-	       int64_t *answer_out)
+static int ask_for_lock(struct record_mariadb *mariadb, const char *text,
+			const struct lock_name *name, int64_t *answer_out)
 {
 	const struct record_value value = {.kind = RECORD_TEXT, .bytes = str_from(name->text)};
 
 	*answer_out = NO_ANSWER;
-	return record_mariadb_ask(mariadb, text, &value, 1, take_answer, answer_out);
+	return record_mariadb_ask(mariadb, text, &value, 1, take_answer_of_lock, answer_out);
 }
 
-static int lose(struct record_mariadb *mariadb, const char *text)
+static int lose_mariadb_locks(struct record_mariadb *mariadb, const char *text)
 {
 	(void)record_sql_fail(&mariadb->sql, -ENOTCONN, "%s", text);
 	record_mariadb_close(mariadb); /* and with it all locks */
 	return -ENOTCONN;
 }
 
-static bool has(const struct record_mariadb *mariadb, const struct lock_name *name)
+static bool has_mariadb_lock(const struct record_mariadb *mariadb, const struct lock_name *name)
 {
 	const struct record_mariadb_lock *lock;
 
@@ -44,22 +44,22 @@ static bool has(const struct record_mariadb *mariadb, const struct lock_name *na
 	return false;
 }
 
-static int take(struct record_mariadb *mariadb, const struct lock_name *name)
+static int take_mariadb_lock(struct record_mariadb *mariadb, const struct lock_name *name)
 {
 	struct record_mariadb_lock *lock;
 	int64_t answer;
 	int error;
 
-	if (has(mariadb, name))
+	if (has_mariadb_lock(mariadb, name))
 		return 0;
 	/* the server ends transactions that nobody goes on with, and so their locks */
 	error = record_mariadb_open(mariadb);
 	if (error == 0)
-		error = ask(mariadb, "SELECT GET_LOCK(?1, 0)", name, &answer);
+		error = ask_for_lock(mariadb, "SELECT GET_LOCK(?1, 0)", name, &answer);
 	if (error < 0)
 		return error;
 	if (answer == NO_ANSWER)
-		return lose(mariadb, "GET_LOCK() failed");
+		return lose_mariadb_locks(mariadb, "GET_LOCK() failed");
 	if (answer == 0)
 		return -EAGAIN;
 	lock = arena_alloc(mariadb->lock_memory, sizeof *lock);
@@ -74,7 +74,7 @@ int record_mariadb_lock(struct record *record, struct record_turn *turns, size_t
 	int error = record_sql_check(&mariadb->sql);
 
 	for (size_t i = 0; error == 0 && i < count; i++) {
-		error = take(mariadb, turns[i].name);
+		error = take_mariadb_lock(mariadb, turns[i].name);
 		turns[i].is_taken = error == 0;
 		if (error == -EAGAIN)
 			error = 0;
@@ -89,13 +89,13 @@ int record_mariadb_lock_check(struct record_mariadb *mariadb)
 	LL_FOREACH(mariadb->locks, lock)
 	{
 		int64_t is_ours;
-		int error = ask(mariadb, "SELECT IS_USED_LOCK(?1) = CONNECTION_ID()", &lock->name,
-				&is_ours);
+		int error = ask_for_lock(mariadb, "SELECT IS_USED_LOCK(?1) = CONNECTION_ID()",
+					 &lock->name, &is_ours);
 
 		if (error < 0)
 			return error;
 		if (is_ours != 1)
-			return lose(mariadb, "the lock is not there any more");
+			return lose_mariadb_locks(mariadb, "the lock is not there any more");
 	}
 	return 0;
 }
@@ -109,10 +109,10 @@ int record_mariadb_lock_release(struct record_mariadb *mariadb)
 	{
 		int64_t answer;
 
-		error = ask(mariadb, "SELECT RELEASE_LOCK(?1)", &lock->name, &answer);
+		error = ask_for_lock(mariadb, "SELECT RELEASE_LOCK(?1)", &lock->name, &answer);
 		if (error == 0 && answer != 1)
-			error = lose(mariadb,
-				     "the lock was not there any more when it was released");
+			error = lose_mariadb_locks(
+				mariadb, "the lock was not there any more when it was released");
 		if (error < 0)
 			break;
 	}

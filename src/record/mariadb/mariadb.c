@@ -9,40 +9,40 @@
 
 static const struct lock_name SCHEMA_LOCK = {.text = "stagepost/schema"};
 
-static void take_number(void *context, const struct record_value *values, size_t count)
+static void take_schema_lock_result(void *context, const struct record_value *values, size_t count)
 {
 	(void)count;
 	*(int64_t *)context = values[0].number;
 }
 
 /* Tables are made outside of transactions here. */
-static int begin_schema(struct record_sql *sql)
+static int begin_mariadb_schema(struct record_sql *sql)
 {
 	struct record_mariadb *mariadb = (struct record_mariadb *)sql;
 	const struct record_value values[] = {
 		{.kind = RECORD_TEXT, .bytes = str_from(SCHEMA_LOCK.text)},
 		record_number((mariadb->timeout_ms + 1999) / 2000)};
 	int64_t is_taken = 0;
-	int error = record_mariadb_ask(mariadb, "SELECT GET_LOCK(?1, ?2)", values, 2, take_number,
-				       &is_taken);
+	int error = record_mariadb_ask(mariadb, "SELECT GET_LOCK(?1, ?2)", values, 2,
+				       take_schema_lock_result, &is_taken);
 
 	if (error == 0 && is_taken != 1)
 		return record_sql_fail(sql, -ETIMEDOUT, "another one makes the tables");
 	return error;
 }
 
-static int end_schema(struct record_sql *sql)
+static int end_mariadb_schema(struct record_sql *sql)
 {
 	return record_mariadb_text((struct record_mariadb *)sql,
 				   "DO RELEASE_LOCK('stagepost/schema')");
 }
 
-static int begin(struct record *record)
+static int begin_mariadb_transaction(struct record *record)
 {
 	return record_sql_begin(&record_mariadb_of(record)->sql);
 }
 
-static int check(struct record *record)
+static int check_mariadb_transaction(struct record *record)
 {
 	struct record_mariadb *mariadb = record_mariadb_of(record);
 	int error = record_sql_check(&mariadb->sql);
@@ -52,7 +52,7 @@ static int check(struct record *record)
 	return error == 0 ? record_mariadb_lock_check(mariadb) : error;
 }
 
-static int commit(struct record *record)
+static int commit_mariadb_transaction(struct record *record)
 {
 	struct record_mariadb *mariadb = record_mariadb_of(record);
 	int error = record_sql_check(&mariadb->sql);
@@ -72,7 +72,7 @@ static int commit(struct record *record)
 	return error;
 }
 
-static void rollback(struct record *record)
+static void roll_back_mariadb_transaction(struct record *record)
 {
 	struct record_mariadb *mariadb = record_mariadb_of(record);
 
@@ -108,8 +108,8 @@ static const struct record_dialect DIALECT = {
 static const struct record_driver DRIVER = {
 	.dialect = &DIALECT,
 	.run = record_mariadb_run,
-	.begin_schema = begin_schema,
-	.end_schema = end_schema,
+	.begin_schema = begin_mariadb_schema,
+	.end_schema = end_mariadb_schema,
 	.connect = record_mariadb_connect,
 };
 
@@ -125,12 +125,12 @@ static void free_mariadb(struct record *record)
 }
 
 static const struct record_operations OPERATIONS = {
-	.begin = begin,
+	.begin = begin_mariadb_transaction,
 	.lock = record_mariadb_lock,
 	RECORD_SQL_OPERATIONS,
-	.check = check,
-	.commit = commit,
-	.rollback = rollback,
+	.check = check_mariadb_transaction,
+	.commit = commit_mariadb_transaction,
+	.rollback = roll_back_mariadb_transaction,
 	.holder = record_mariadb_holder,
 	.free = free_mariadb,
 };

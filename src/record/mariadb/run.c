@@ -24,7 +24,7 @@ int record_mariadb_open(struct record_mariadb *mariadb)
 	return error;
 }
 
-static int fail(struct record_mariadb *mariadb, MYSQL_STMT *statement)
+static int fail_mariadb_statement(struct record_mariadb *mariadb, MYSQL_STMT *statement)
 {
 	return record_mariadb_fail(mariadb, mysql_stmt_errno(statement),
 				   mysql_stmt_error(statement));
@@ -109,7 +109,8 @@ static void bind_column(MYSQL_BIND *bind, struct column *column, const MYSQL_FIE
 	bind->buffer_length = field->max_length + 1;
 }
 
-static void give_row(const struct record_call *call, const struct column *columns, unsigned count)
+static void give_mariadb_row(const struct record_call *call, const struct column *columns,
+			     unsigned count)
 {
 	struct record_value values[RECORD_VALUES_MAX] = {0};
 
@@ -123,8 +124,8 @@ static void give_row(const struct record_call *call, const struct column *column
 	call->row(call->context, values, count);
 }
 
-static int fetch(struct record_mariadb *mariadb, MYSQL_STMT *statement,
-		 const struct record_call *call, struct arena *arena)
+static int fetch_mariadb_rows(struct record_mariadb *mariadb, MYSQL_STMT *statement,
+			      const struct record_call *call, struct arena *arena)
 {
 	MYSQL_BIND binds[RECORD_VALUES_MAX] = {0};
 	struct column columns[RECORD_VALUES_MAX] = {0};
@@ -133,27 +134,28 @@ static int fetch(struct record_mariadb *mariadb, MYSQL_STMT *statement,
 	int status;
 
 	if (count > RECORD_VALUES_MAX || mysql_stmt_store_result(statement) != 0)
-		return fail(mariadb, statement);
+		return fail_mariadb_statement(mariadb, statement);
 	about = mysql_stmt_result_metadata(statement);
 	if (about == NULL)
-		return fail(mariadb, statement);
+		return fail_mariadb_statement(mariadb, statement);
 	for (unsigned i = 0; i < count; i++)
 		bind_column(&binds[i], &columns[i], mysql_fetch_field_direct(about, i), arena);
 	mysql_free_result(about);
 	if (mysql_stmt_bind_result(statement, binds) != 0)
-		return fail(mariadb, statement);
+		return fail_mariadb_statement(mariadb, statement);
 	while ((status = mysql_stmt_fetch(statement)) == 0)
 		if (call->row != NULL)
-			give_row(call, columns, count);
+			give_mariadb_row(call, columns, count);
 	if (status != MYSQL_NO_DATA)
-		return fail(mariadb, statement);
+		return fail_mariadb_statement(mariadb, statement);
 	(void)mysql_stmt_free_result(statement);
 	return 0;
 }
 
 /* ---- statements ---- */
 
-static int prepare(struct record_mariadb *mariadb, struct str text, MYSQL_STMT **statement_out)
+static int prepare_mariadb_statement(struct record_mariadb *mariadb, struct str text,
+				     MYSQL_STMT **statement_out)
 {
 	const my_bool yes = 1;
 	MYSQL_STMT *statement = mysql_stmt_init(mariadb->connection);
@@ -164,28 +166,28 @@ static int prepare(struct record_mariadb *mariadb, struct str text, MYSQL_STMT *
 	/* how long the longest value of each column is */
 	(void)mysql_stmt_attr_set(statement, STMT_ATTR_UPDATE_MAX_LENGTH, &yes);
 	if (mysql_stmt_prepare(statement, text.data, text.length) != 0)
-		return fail(mariadb, statement);
+		return fail_mariadb_statement(mariadb, statement);
 	return 0;
 }
 
 /* A row that is there already is no failure: then nothing was inserted. */
-static int execute(struct record_mariadb *mariadb, MYSQL_STMT *statement, struct record_call *call,
-		   const struct parameters *parameters)
+static int execute_mariadb_statement(struct record_mariadb *mariadb, MYSQL_STMT *statement,
+				     struct record_call *call, const struct parameters *parameters)
 {
 	unsigned rows = call->rows > 1 ? (unsigned)call->rows : 0;
 
 	(void)mysql_stmt_attr_set(statement, STMT_ATTR_ARRAY_SIZE, &rows);
 	if (mysql_stmt_bind_param(statement, (MYSQL_BIND *)parameters->binds) != 0)
-		return fail(mariadb, statement);
+		return fail_mariadb_statement(mariadb, statement);
 	if (mysql_stmt_execute(statement) != 0) {
 		if (mysql_stmt_errno(statement) != ER_DUP_ENTRY || !record_sql_is_once(call))
-			return fail(mariadb, statement);
+			return fail_mariadb_statement(mariadb, statement);
 		if (call->outcomes != NULL)
 			*call->outcomes = (struct record_outcome){0};
 		return 0;
 	}
 	if (mysql_stmt_field_count(statement) > 0)
-		return fetch(mariadb, statement, call, parameters->arena);
+		return fetch_mariadb_rows(mariadb, statement, call, parameters->arena);
 	if (call->outcomes != NULL)
 		*call->outcomes =
 			(struct record_outcome){(int64_t)mysql_stmt_affected_rows(statement),
@@ -206,13 +208,13 @@ static int execute_each(struct record_mariadb *mariadb, MYSQL_STMT *statement,
 		one.values = record_call_values(call, call->at);
 		one.outcomes = call->outcomes != NULL ? call->outcomes + call->at : NULL;
 		bind_all(parameters, &one);
-		error = execute(mariadb, statement, &one, parameters);
+		error = execute_mariadb_statement(mariadb, statement, &one, parameters);
 	}
 	return error;
 }
 
-static int run(struct record_mariadb *mariadb, struct record_call *call, struct str text,
-	       struct parameters *parameters)
+static int run_mariadb_call(struct record_mariadb *mariadb, struct record_call *call,
+			    struct str text, struct parameters *parameters)
 {
 	bool is_kept = call->statement < RECORD_STATEMENTS;
 	MYSQL_STMT *statement = is_kept ? mariadb->statements[call->statement] : NULL;
@@ -220,7 +222,7 @@ static int run(struct record_mariadb *mariadb, struct record_call *call, struct 
 	int error;
 
 	record_mariadb_start(mariadb);
-	error = is_new ? prepare(mariadb, text, &statement) : 0;
+	error = is_new ? prepare_mariadb_statement(mariadb, text, &statement) : 0;
 	if (error == 0)
 		error = execute_each(mariadb, statement, call, parameters);
 	/* a lost connection has closed those that are kept, and no others */
@@ -246,7 +248,7 @@ int record_mariadb_run(struct record_sql *sql, struct record_call *call)
 	if (sql->is_begun)
 		error = record_mariadb_open(mariadb);
 	if (error == 0)
-		error = run(mariadb, call, all, &parameters);
+		error = run_mariadb_call(mariadb, call, all, &parameters);
 	arena_free(parameters.arena);
 	return error;
 }

@@ -19,7 +19,7 @@ static _Thread_local struct os_socket_limit *limit; /* or NULL: it is not connec
 
 /* As poll(): 1, 0 in time, -1 with errno. Under TLS the library would leave all waiting but this to
  * the system, if it could. */
-static int wait_for(my_socket socket, my_bool for_reading, int timeout_ms)
+static int wait_for_mariadb_socket(my_socket socket, my_bool for_reading, int timeout_ms)
 {
 	int64_t left_us = until_us - os_clock_monotonic_us();
 	int error = left_us > 0 ? os_socket_wait(socket, !for_reading, left_us) : -ETIMEDOUT;
@@ -36,7 +36,8 @@ static int wait_for(my_socket socket, my_bool for_reading, int timeout_ms)
 
 int record_mariadb_limit(struct record_mariadb *mariadb)
 {
-	(void)mysql_options(mariadb->connection, MARIADB_OPT_IO_WAIT, (const void *)wait_for);
+	(void)mysql_options(mariadb->connection, MARIADB_OPT_IO_WAIT,
+			    (const void *)wait_for_mariadb_socket);
 	return os_socket_limit_new(until_us, &limit);
 }
 

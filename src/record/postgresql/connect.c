@@ -44,13 +44,13 @@ struct attempt {
 	size_t count;
 };
 
-static void set(struct attempt *attempt, const char *name, const char *value)
+static void set_connection_parameter(struct attempt *attempt, const char *name, const char *value)
 {
 	attempt->names[attempt->count] = name;
 	attempt->values[attempt->count++] = value;
 }
 
-static const char *value_of(const PQconninfoOption *options, const char *name)
+static const char *value_of_conninfo_option(const PQconninfoOption *options, const char *name)
 {
 	for (; options->keyword != NULL; options++)
 		if (strcmp(options->keyword, name) == 0 && options->val != NULL)
@@ -58,7 +58,7 @@ static const char *value_of(const PQconninfoOption *options, const char *name)
 	return "";
 }
 
-static size_t count_of(const char *list)
+static size_t count_postgresql_hosts(const char *list)
 {
 	size_t count = 1;
 
@@ -69,8 +69,8 @@ static size_t count_of(const char *list)
 
 static size_t count_hosts(const PQconninfoOption *options)
 {
-	size_t names = count_of(value_of(options, "host"));
-	size_t addresses = count_of(value_of(options, "hostaddr"));
+	size_t names = count_postgresql_hosts(value_of_conninfo_option(options, "host"));
+	size_t addresses = count_postgresql_hosts(value_of_conninfo_option(options, "hostaddr"));
 
 	return names > addresses ? names : addresses;
 }
@@ -81,7 +81,7 @@ static struct str piece_of(const char *list, size_t i)
 	struct str rest = str_from(list);
 	struct str piece = rest;
 
-	if (count_of(list) == 1)
+	if (count_postgresql_hosts(list) == 1)
 		return rest;
 	for (size_t at = 0; at <= i; at++)
 		if (!str_split(&rest, ',', &piece))
@@ -94,19 +94,20 @@ static void set_all(struct attempt *attempt, const char *conninfo, const PQconni
 		    size_t host)
 {
 	for (size_t i = 0; i < COUNT_OF(DEFAULTS); i++)
-		set(attempt, DEFAULTS[i][0], DEFAULTS[i][1]);
-	set(attempt, "dbname", conninfo);
+		set_connection_parameter(attempt, DEFAULTS[i][0], DEFAULTS[i][1]);
+	set_connection_parameter(attempt, "dbname", conninfo);
 	for (size_t i = 0; i < COUNT_OF(FIXED); i++)
-		set(attempt, FIXED[i][0], FIXED[i][1]);
+		set_connection_parameter(attempt, FIXED[i][0], FIXED[i][1]);
 	for (size_t i = 0; i < COUNT_OF(PLACES); i++) {
-		struct str piece = piece_of(value_of(options, PLACES[i]), host);
+		struct str piece = piece_of(value_of_conninfo_option(options, PLACES[i]), host);
 
 		if (piece.length > 0)
-			set(attempt, PLACES[i], arena_copy(attempt->arena, piece));
+			set_connection_parameter(attempt, PLACES[i],
+						 arena_copy(attempt->arena, piece));
 	}
 }
 
-static void ignore_notice(void *context, const PGresult *result)
+static void ignore_notice_of_record(void *context, const PGresult *result)
 {
 	(void)context;
 	(void)result;
@@ -130,8 +131,9 @@ static int wait_for_connection(struct record_postgresql *postgresql)
 	return record_postgresql_refused(postgresql, PQerrorMessage(postgresql->connection));
 }
 
-static int open_connection(struct record_postgresql *postgresql, const PQconninfoOption *options,
-			   size_t host, struct arena *arena)
+static int open_postgresql_connection(struct record_postgresql *postgresql,
+				      const PQconninfoOption *options, size_t host,
+				      struct arena *arena)
 {
 	struct attempt attempt = {.arena = arena};
 
@@ -140,7 +142,7 @@ static int open_connection(struct record_postgresql *postgresql, const PQconninf
 	if (postgresql->connection == NULL)
 		panic("out of memory");
 	(void)PQsetErrorVerbosity(postgresql->connection, PQERRORS_VERBOSE);
-	(void)PQsetNoticeReceiver(postgresql->connection, ignore_notice, NULL);
+	(void)PQsetNoticeReceiver(postgresql->connection, ignore_notice_of_record, NULL);
 	if (PQstatus(postgresql->connection) == CONNECTION_BAD)
 		return record_postgresql_refused(postgresql,
 						 PQerrorMessage(postgresql->connection));
@@ -151,7 +153,7 @@ struct about {
 	bool is_read_only, is_utf8, is_new_enough;
 };
 
-static void take_about(void *context, const struct record_value *values, size_t count)
+static void take_postgresql_settings(void *context, const struct record_value *values, size_t count)
 {
 	struct about *about = context;
 
@@ -163,7 +165,7 @@ static void take_about(void *context, const struct record_value *values, size_t 
 
 /* What was committed must be on disk, whatever the database's defaults are. The server gives up
  * before we do: then the connection is kept. */
-static int set_up(struct record_postgresql *postgresql)
+static int set_up_postgresql_session(struct record_postgresql *postgresql)
 {
 	unsigned patience_ms = postgresql->timeout_ms - postgresql->timeout_ms / 10;
 	struct about about = {0};
@@ -188,7 +190,7 @@ static int set_up(struct record_postgresql *postgresql)
 		 " set_config('plan_cache_mode', 'force_generic_plan', false),"
 		 " set_config('jit', 'off', false)",
 		 patience_ms, patience_ms, IDLE_MS);
-	error = record_postgresql_text(postgresql, text, NULL, 0, take_about, &about);
+	error = record_postgresql_text(postgresql, text, NULL, 0, take_postgresql_settings, &about);
 	if (error == 0 && about.is_read_only)
 		return record_sql_fail(&postgresql->sql, -EROFS, "%s: the database is read-only",
 				       PQhost(postgresql->connection));
@@ -201,17 +203,17 @@ static int set_up(struct record_postgresql *postgresql)
 	return error;
 }
 
-static int try_host(struct record_postgresql *postgresql, const PQconninfoOption *options,
-		    size_t host)
+static int try_postgresql_host(struct record_postgresql *postgresql,
+			       const PQconninfoOption *options, size_t host)
 {
 	struct arena *arena = arena_new();
 	int error;
 
 	postgresql->sql.failed = 0;
 	record_postgresql_start(postgresql);
-	error = open_connection(postgresql, options, host, arena);
+	error = open_postgresql_connection(postgresql, options, host, arena);
 	if (error == 0)
-		error = set_up(postgresql);
+		error = set_up_postgresql_session(postgresql);
 	if (error == 0)
 		error = record_sql_prepare(&postgresql->sql);
 	if (error < 0)
@@ -239,7 +241,7 @@ int record_postgresql_connect(struct record_sql *sql)
 	count = count_hosts(options);
 	postgresql->call_ms = postgresql->timeout_ms / (unsigned)count;
 	for (size_t i = 0; i < count && error != 0; i++)
-		error = try_host(postgresql, options, i);
+		error = try_postgresql_host(postgresql, options, i);
 	postgresql->call_ms = postgresql->timeout_ms;
 	PQconninfoFree(options);
 	return error;

@@ -34,7 +34,7 @@ void record_postgresql_close(struct record_postgresql *postgresql)
 	memset(postgresql->is_prepared, 0, sizeof postgresql->is_prepared);
 }
 
-static int error_of(const char *state, int otherwise)
+static int error_of_sqlstate(const char *state, int otherwise)
 {
 	for (size_t i = 0; state != NULL && i < COUNT_OF(STATES); i++)
 		if (strncmp(state, STATES[i].state, strlen(STATES[i].state)) == 0)
@@ -54,7 +54,7 @@ int record_postgresql_fail(struct record_postgresql *postgresql, const PGresult 
 {
 	const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
 	const char *text = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
-	int error = error_of(state, state != NULL ? -EIO : -ENOTCONN);
+	int error = error_of_sqlstate(state, state != NULL ? -EIO : -ENOTCONN);
 
 	if (text == NULL)
 		text = PQresultErrorMessage(result);
@@ -84,6 +84,6 @@ int record_postgresql_refused(struct record_postgresql *postgresql, const char *
 
 	return record_sql_fail(
 		&postgresql->sql,
-		error_of(state != NULL ? state + strlen("FATAL:  ") : NULL, -ENOTCONN), STR_FORMAT,
-		STR_ARGUMENTS(line));
+		error_of_sqlstate(state != NULL ? state + strlen("FATAL:  ") : NULL, -ENOTCONN),
+		STR_FORMAT, STR_ARGUMENTS(line));
 }

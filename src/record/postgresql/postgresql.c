@@ -6,12 +6,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-static struct record_postgresql *of(struct record *record)
+static struct record_postgresql *postgresql_of_record(struct record *record)
 {
 	return (struct record_postgresql *)(void *)record;
 }
 
-static int text(struct record_postgresql *postgresql, const char *sql)
+static int run_postgresql_sql(struct record_postgresql *postgresql, const char *sql)
 {
 	return record_postgresql_text(postgresql, sql, NULL, 0, NULL, NULL);
 }
@@ -21,7 +21,7 @@ static int text(struct record_postgresql *postgresql, const char *sql)
 /* The server sends "ROLLBACK" for a COMMIT of what has failed, but then we know already. */
 static int end_with_commit(struct record_postgresql *postgresql)
 {
-	int error = text(postgresql, "COMMIT");
+	int error = run_postgresql_sql(postgresql, "COMMIT");
 
 	postgresql->is_open = false;
 	if (error == -ETIMEDOUT) { /* it may come about yet */
@@ -31,26 +31,28 @@ static int end_with_commit(struct record_postgresql *postgresql)
 	return postgresql->sql.failed;
 }
 
-static int begin_schema(struct record_sql *sql)
+static int begin_postgresql_schema(struct record_sql *sql)
 {
 	struct record_postgresql *postgresql = (struct record_postgresql *)sql;
-	int error = text(postgresql, "BEGIN");
+	int error = run_postgresql_sql(postgresql, "BEGIN");
 
 	/* one at a time; "stgp" and the number of the lock */
-	return error == 0 ? text(postgresql, "SELECT pg_advisory_xact_lock(1937008496, 1)") : error;
+	return error == 0 ? run_postgresql_sql(postgresql,
+					       "SELECT pg_advisory_xact_lock(1937008496, 1)")
+			  : error;
 }
 
-static int end_schema(struct record_sql *sql)
+static int end_postgresql_schema(struct record_sql *sql)
 {
-	return text((struct record_postgresql *)sql, "COMMIT");
+	return run_postgresql_sql((struct record_postgresql *)sql, "COMMIT");
 }
 
-static int begin(struct record *record)
+static int begin_postgresql_transaction(struct record *record)
 {
-	return record_sql_begin(&of(record)->sql);
+	return record_sql_begin(&postgresql_of_record(record)->sql);
 }
 
-static void take_turn(void *context, const struct record_value *values, size_t count)
+static void take_turn_row(void *context, const struct record_value *values, size_t count)
 {
 	struct record_turn *turns = context;
 
@@ -59,9 +61,9 @@ static void take_turn(void *context, const struct record_value *values, size_t c
 }
 
 /* All by one statement: "{KEY,KEY}". */
-static int lock(struct record *record, struct record_turn *turns, size_t count)
+static int lock_turns_in_postgresql(struct record *record, struct record_turn *turns, size_t count)
 {
-	struct record_postgresql *postgresql = of(record);
+	struct record_postgresql *postgresql = postgresql_of_record(record);
 	struct buffer keys CLEANUP(buffer_clear) = {0};
 	struct record_value value = {.kind = RECORD_TEXT};
 	int error = record_sql_check(&postgresql->sql);
@@ -78,21 +80,21 @@ static int lock(struct record *record, struct record_turn *turns, size_t count)
 			postgresql,
 			"SELECT at, pg_try_advisory_xact_lock(key)::int::bigint"
 			" FROM unnest(?1::text::bigint[]) WITH ORDINALITY AS wanted(key, at)",
-			&value, 1, take_turn, turns);
+			&value, 1, take_turn_row, turns);
 	return error;
 }
 
-static int check(struct record *record)
+static int check_postgresql_transaction(struct record *record)
 {
-	struct record_postgresql *postgresql = of(record);
+	struct record_postgresql *postgresql = postgresql_of_record(record);
 	int error = record_sql_check(&postgresql->sql);
 
-	return error == 0 ? text(postgresql, "SELECT 1") : error;
+	return error == 0 ? run_postgresql_sql(postgresql, "SELECT 1") : error;
 }
 
-static int commit(struct record *record)
+static int commit_postgresql_transaction(struct record *record)
 {
-	struct record_postgresql *postgresql = of(record);
+	struct record_postgresql *postgresql = postgresql_of_record(record);
 	int error = record_sql_check(&postgresql->sql);
 
 	if (error == 0 && postgresql->is_open)
@@ -102,12 +104,12 @@ static int commit(struct record *record)
 	return error;
 }
 
-static void rollback(struct record *record)
+static void roll_back_postgresql_transaction(struct record *record)
 {
-	struct record_postgresql *postgresql = of(record);
+	struct record_postgresql *postgresql = postgresql_of_record(record);
 
 	record_sql_ended(&postgresql->sql);
-	if (postgresql->is_open && text(postgresql, "ROLLBACK") < 0)
+	if (postgresql->is_open && run_postgresql_sql(postgresql, "ROLLBACK") < 0)
 		record_postgresql_close(postgresql);
 	postgresql->is_open = false;
 	postgresql->sql.failed = 0;
@@ -115,10 +117,10 @@ static void rollback(struct record *record)
 
 /* ---- who has a lock ---- */
 
-static int holder(struct record *record, const struct lock_name *name, struct arena *arena,
-		  struct str *holder_out)
+static int holder_of_postgresql_lock(struct record *record, const struct lock_name *name,
+				     struct arena *arena, struct str *holder_out)
 {
-	struct record_postgresql *postgresql = of(record);
+	struct record_postgresql *postgresql = postgresql_of_record(record);
 	const struct record_value value = record_number((int64_t)name->key);
 	struct record_taken taken = {.arena = arena, .text = STR("")};
 	int error = record_sql_begin(&postgresql->sql);
@@ -164,14 +166,14 @@ static const struct record_dialect DIALECT = {
 static const struct record_driver DRIVER = {
 	.dialect = &DIALECT,
 	.run = record_postgresql_run,
-	.begin_schema = begin_schema,
-	.end_schema = end_schema,
+	.begin_schema = begin_postgresql_schema,
+	.end_schema = end_postgresql_schema,
 	.connect = record_postgresql_connect,
 };
 
 static void free_postgresql(struct record *record)
 {
-	struct record_postgresql *postgresql = of(record);
+	struct record_postgresql *postgresql = postgresql_of_record(record);
 
 	record_postgresql_close(postgresql);
 	record_sql_clear(&postgresql->sql);
@@ -182,13 +184,13 @@ static void free_postgresql(struct record *record)
 struct record *record_postgresql_new(const char *conninfo, unsigned timeout_ms)
 {
 	static const struct record_operations operations = {
-		.begin = begin,
-		.lock = lock,
+		.begin = begin_postgresql_transaction,
+		.lock = lock_turns_in_postgresql,
 		RECORD_SQL_OPERATIONS,
-		.check = check,
-		.commit = commit,
-		.rollback = rollback,
-		.holder = holder,
+		.check = check_postgresql_transaction,
+		.commit = commit_postgresql_transaction,
+		.rollback = roll_back_postgresql_transaction,
+		.holder = holder_of_postgresql_lock,
 		.free = free_postgresql,
 	};
 	struct record_postgresql *postgresql = memory_alloc_zero(1, sizeof *postgresql);

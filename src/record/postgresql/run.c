@@ -72,7 +72,8 @@ static int64_t read_number(const char *data)
 	return (int64_t)number;
 }
 
-static void read_row(const PGresult *result, int row, struct record_value *values, int count)
+static void read_postgresql_row(const PGresult *result, int row, struct record_value *values,
+				int count)
 {
 	for (int i = 0; i < count; i++) {
 		const char *data = PQgetvalue(result, row, i);
@@ -98,7 +99,7 @@ static void take_rows(const PGresult *result, struct record_call *call)
 	(void)str_to_u64(str_from(PQcmdTuples((PGresult *)result)), &changed);
 	outcome.changed = (int64_t)changed;
 	for (int row = 0; row < PQntuples(result); row++) {
-		read_row(result, row, values, columns);
+		read_postgresql_row(result, row, values, columns);
 		if (call->row != NULL)
 			call->row(call->context, values, (size_t)columns);
 		else if (columns == 1)
@@ -160,7 +161,7 @@ static bool send_batch(struct batch *batch, const char *text)
 
 /* ---- receiving ---- */
 
-static int flush(struct record_postgresql *postgresql)
+static int flush_postgresql_statements(struct record_postgresql *postgresql)
 {
 	int left;
 
@@ -176,7 +177,7 @@ static int flush(struct record_postgresql *postgresql)
 }
 
 /* The next result, NULL between the results of two statements. */
-static int next(struct record_postgresql *postgresql, PGresult **result_out)
+static int next_postgresql_result(struct record_postgresql *postgresql, PGresult **result_out)
 {
 	while (PQisBusy(postgresql->connection) == 1) {
 		int error = record_postgresql_wait(postgresql, false);
@@ -190,7 +191,7 @@ static int next(struct record_postgresql *postgresql, PGresult **result_out)
 	return 0;
 }
 
-static void take(struct batch *batch, const PGresult *result)
+static void take_postgresql_rows(struct batch *batch, const PGresult *result)
 {
 	struct record_postgresql *postgresql = batch->postgresql;
 	size_t before = (size_t)batch->has_begin + batch->has_prepare;
@@ -206,7 +207,7 @@ static void take(struct batch *batch, const PGresult *result)
 }
 
 /* 1: the last one; 0: there are more; or an error. */
-static int take_result(struct batch *batch, PGresult *result)
+static int take_postgresql_result(struct batch *batch, PGresult *result)
 {
 	struct record_postgresql *postgresql = batch->postgresql;
 	int done = 0;
@@ -219,7 +220,7 @@ static int take_result(struct batch *batch, PGresult *result)
 	case PGRES_COMMAND_OK:
 	case PGRES_TUPLES_OK:
 		if (postgresql->sql.failed == 0)
-			take(batch, result);
+			take_postgresql_rows(batch, result);
 		break;
 	case PGRES_PIPELINE_SYNC:
 		done = 1;
@@ -234,16 +235,16 @@ static int take_result(struct batch *batch, PGresult *result)
 	return done;
 }
 
-static int receive(struct batch *batch)
+static int receive_postgresql_results(struct batch *batch)
 {
 	int done = 0;
 
 	while (done == 0) {
 		PGresult *result;
 
-		done = next(batch->postgresql, &result);
+		done = next_postgresql_result(batch->postgresql, &result);
 		if (done == 0)
-			done = take_result(batch, result);
+			done = take_postgresql_result(batch, result);
 	}
 	return done < 0 ? done : 0;
 }
@@ -258,9 +259,10 @@ int record_postgresql_run(struct record_sql *sql, struct record_call *call)
 
 	(void)record_sql_write(sql->driver->dialect, call->statement, call->text, &text, order);
 	record_postgresql_start(postgresql);
-	error = send_batch(&batch, buffer_data(&text)) ? flush(postgresql) : -ENOTCONN;
+	error = send_batch(&batch, buffer_data(&text)) ? flush_postgresql_statements(postgresql)
+						       : -ENOTCONN;
 	if (error == 0)
-		error = receive(&batch);
+		error = receive_postgresql_results(&batch);
 	if (error < 0)
 		return record_postgresql_lost(postgresql, error);
 	return sql->failed;

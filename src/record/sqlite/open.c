@@ -117,7 +117,7 @@ static bool was_there(const struct record_sqlite *sqlite)
 }
 
 /* Only its owner can read it: SQLite would create one that everybody can. */
-static int make_file(struct record_sqlite *sqlite)
+static int make_record_file(struct record_sqlite *sqlite)
 {
 	int file = os_file_open(OS_FILE_HERE, sqlite->path,
 				OS_FILE_WRITE | OS_FILE_CREATE | OS_FILE_PRIVATE);
@@ -130,7 +130,7 @@ static int find_file(struct record_sqlite *sqlite)
 {
 	bool is_known = was_there(sqlite);
 	struct os_file_info info;
-	int error = is_known ? 0 : make_file(sqlite);
+	int error = is_known ? 0 : make_record_file(sqlite);
 
 	if (error < 0)
 		return error;
@@ -182,7 +182,7 @@ static int refuse_empty(struct record_sqlite *sqlite)
 	return error == SQLITE_ROW ? 0 : record_sqlite_fail(sqlite, error);
 }
 
-static int take_mode(void *is_wal, int columns, char **texts, char **names)
+static int take_journal_mode(void *is_wal, int columns, char **texts, char **names)
 {
 	(void)columns;
 	(void)names;
@@ -190,14 +190,14 @@ static int take_mode(void *is_wal, int columns, char **texts, char **names)
 	return 0;
 }
 
-static int set_up(struct record_sqlite *sqlite)
+static int set_up_record_file(struct record_sqlite *sqlite)
 {
 	static const char settings[] = "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;"
 				       "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8192;"
 				       "PRAGMA wal_autocheckpoint = 4000;"; /* pages: 16 MiB */
 	bool is_wal = false;
-	int error = sqlite3_exec(sqlite->database, "PRAGMA journal_mode = WAL", take_mode, &is_wal,
-				 NULL);
+	int error = sqlite3_exec(sqlite->database, "PRAGMA journal_mode = WAL", take_journal_mode,
+				 &is_wal, NULL);
 
 	if (error == SQLITE_OK && !is_wal)
 		return record_sql_fail(&sqlite->sql, -EPROTO,
@@ -208,7 +208,7 @@ static int set_up(struct record_sqlite *sqlite)
 	return error == SQLITE_OK ? 0 : record_sqlite_fail(sqlite, error);
 }
 
-static int open_database(struct record_sqlite *sqlite)
+static int open_record_file(struct record_sqlite *sqlite)
 {
 	int error = sqlite3_open_v2(
 		sqlite->path, &sqlite->database,
@@ -222,12 +222,12 @@ static int open_database(struct record_sqlite *sqlite)
 				       sqlite->path);
 	if (error == SQLITE_OK)
 		error = sqlite3_busy_handler(sqlite->database, wait_for_others, NULL);
-	return error == SQLITE_OK ? set_up(sqlite) : record_sqlite_fail(sqlite, error);
+	return error == SQLITE_OK ? set_up_record_file(sqlite) : record_sqlite_fail(sqlite, error);
 }
 
 /* With the name of its log of writes the database loses what is in it. SQLite syncs that name, but
  * ignores an error. */
-static int sync_names(struct record_sqlite *sqlite)
+static int sync_names_of_record_file(struct record_sqlite *sqlite)
 {
 	const char *slash = strrchr(sqlite->path, '/');
 	char *folder = memory_copy_string(slash == NULL ? "." : sqlite->path);
@@ -250,13 +250,13 @@ int record_sqlite_connect(struct record_sql *sql)
 	record_sqlite_close(sqlite);
 	error = find_file(sqlite);
 	if (error == 0)
-		error = open_database(sqlite);
+		error = open_record_file(sqlite);
 	if (error == 0)
 		error = refuse_empty(sqlite);
 	if (error == 0)
 		error = record_sql_prepare(sql);
 	if (error == 0)
-		error = sync_names(sqlite);
+		error = sync_names_of_record_file(sqlite);
 	if (error == 0)
 		error = open_locks(sqlite);
 	if (error < 0)

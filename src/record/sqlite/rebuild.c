@@ -67,7 +67,7 @@ static void set_problem(struct record_rebuild *rebuild, const char *text)
 	buffer_append_byte(&rebuild->problem, '\0');
 }
 
-static int take_text(void *context, int columns, char **texts, char **names)
+static int take_first_text(void *context, int columns, char **texts, char **names)
 {
 	struct buffer *text = context;
 
@@ -79,9 +79,10 @@ static int take_text(void *context, int columns, char **texts, char **names)
 }
 
 /* The first text of the result of SQL, or what the database says instead. */
-static void ask(struct record_rebuild *rebuild, const char *sql, struct buffer *text_out)
+static void ask_old_record_file(struct record_rebuild *rebuild, const char *sql,
+				struct buffer *text_out)
 {
-	if (sqlite3_exec(rebuild->database, sql, take_text, text_out, NULL) != SQLITE_OK &&
+	if (sqlite3_exec(rebuild->database, sql, take_first_text, text_out, NULL) != SQLITE_OK &&
 	    text_out->length == 0)
 		buffer_append_string(text_out, sqlite3_errmsg(rebuild->database));
 }
@@ -91,12 +92,13 @@ static void check_content(struct record_rebuild *rebuild)
 	struct buffer text CLEANUP(buffer_clear) = {0};
 	bool is_other = false;
 
-	ask(rebuild, "PRAGMA integrity_check(1)", &text);
+	ask_old_record_file(rebuild, "PRAGMA integrity_check(1)", &text);
 	buffer_append_byte(&text, '\0');
 	if (strcmp(buffer_data(&text), "ok") != 0)
 		set_problem(rebuild, buffer_data(&text));
 	buffer_reset(&text);
-	ask(rebuild, "SELECT count(*) FROM sqlite_schema WHERE name = 'record_meta'", &text);
+	ask_old_record_file(rebuild,
+			    "SELECT count(*) FROM sqlite_schema WHERE name = 'record_meta'", &text);
 	if (str_equal(buffer_view(&text), STR("0")))
 		set_problem(rebuild, "it has no record");
 	if (record_sqlite_identify(rebuild->database, rebuild->locks, &is_other) == 0 && is_other) {
@@ -105,7 +107,7 @@ static void check_content(struct record_rebuild *rebuild)
 	}
 }
 
-static int open_old(struct record_rebuild *rebuild, struct buffer *why)
+static int open_old_record_file(struct record_rebuild *rebuild, struct buffer *why)
 {
 	int error = sqlite3_open_v2(
 		rebuild->path, &rebuild->database,
@@ -156,7 +158,7 @@ static int look_at_file(struct record_rebuild *rebuild, struct buffer *why)
 		set_problem(rebuild, "the file is empty");
 		return 0;
 	}
-	error = open_old(rebuild, why);
+	error = open_old_record_file(rebuild, why);
 	if (error == 0 && rebuild->problem.length == 0)
 		check_content(rebuild);
 	return error;
@@ -267,7 +269,7 @@ static int copy_rows(struct record_rebuild *rebuild, sqlite3 *made)
 	return error == SQLITE_OK ? sqlite3_exec(made, "COMMIT", NULL, NULL, NULL) : error;
 }
 
-static int take_count(void *context, int columns, char **texts, char **names)
+static int take_count_of_rows(void *context, int columns, char **texts, char **names)
 {
 	(void)columns;
 	(void)names;
@@ -304,8 +306,8 @@ static int save_rows(struct record_rebuild *rebuild, uint64_t *messages_out, str
 	if (error == SQLITE_OK && rebuild->is_readable)
 		error = copy_rows(rebuild, made);
 	if (error == SQLITE_OK)
-		error = sqlite3_exec(made, "SELECT count(*) FROM message", take_count, messages_out,
-				     NULL);
+		error = sqlite3_exec(made, "SELECT count(*) FROM message", take_count_of_rows,
+				     messages_out, NULL);
 	if (error == SQLITE_OK)
 		error = give_identity(rebuild, made);
 	if (error != SQLITE_OK)
@@ -347,7 +349,7 @@ static int sync_made(const struct record_rebuild *rebuild)
 }
 
 /* Where there is no old file, what is left of it must not be taken for the new one's. */
-static int take_place(struct record_rebuild *rebuild)
+static int take_place_of_old_file(struct record_rebuild *rebuild)
 {
 	static const char *const ends[] = {"-wal", "-shm"};
 
@@ -366,7 +368,7 @@ int record_rebuild_finish(struct record_rebuild *rebuild, struct buffer *kept, s
 
 	if (error == 0)
 		error = rebuild->is_there ? os_file_set_aside(rebuild->path, rebuild->made, kept)
-					  : take_place(rebuild);
+					  : take_place_of_old_file(rebuild);
 	if (error < 0) {
 		buffer_append_format(why, "%s: %s", rebuild->made, strerror(-error));
 		return error;

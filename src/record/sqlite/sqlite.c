@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static int text(struct record_sqlite *sqlite, const char *sql)
+static int run_sqlite_sql(struct record_sqlite *sqlite, const char *sql)
 {
 	int error = sqlite3_exec(sqlite->database, sql, NULL, NULL, NULL);
 
@@ -22,8 +22,8 @@ static int text(struct record_sqlite *sqlite, const char *sql)
 
 /* ---- statements ---- */
 
-static int prepare(struct record_sqlite *sqlite, const struct record_call *call,
-		   sqlite3_stmt **statement_out)
+static int prepare_sqlite_statement(struct record_sqlite *sqlite, const struct record_call *call,
+				    sqlite3_stmt **statement_out)
 {
 	struct buffer sql CLEANUP(buffer_clear) = {0};
 	unsigned order[RECORD_PLACEHOLDER_MAX];
@@ -36,7 +36,8 @@ static int prepare(struct record_sqlite *sqlite, const struct record_call *call,
 	return error == SQLITE_OK ? 0 : record_sqlite_fail(sqlite, error);
 }
 
-static void bind(sqlite3_stmt *statement, const struct record_value *values, size_t count)
+static void bind_sqlite_values(sqlite3_stmt *statement, const struct record_value *values,
+			       size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		const struct record_value *value = &values[i];
@@ -55,7 +56,7 @@ static void bind(sqlite3_stmt *statement, const struct record_value *values, siz
 	}
 }
 
-static void give_row(sqlite3_stmt *statement, const struct record_call *call)
+static void give_sqlite_row(sqlite3_stmt *statement, const struct record_call *call)
 {
 	struct record_value values[RECORD_VALUES_MAX] = {0};
 	int count = sqlite3_column_count(statement);
@@ -78,7 +79,7 @@ static void give_row(sqlite3_stmt *statement, const struct record_call *call)
 	call->row(call->context, values, (size_t)count);
 }
 
-static struct record_outcome outcome_of(sqlite3 *database)
+static struct record_outcome outcome_of_sqlite_statement(sqlite3 *database)
 {
 	int64_t changed = sqlite3_changes64(database);
 
@@ -86,15 +87,16 @@ static struct record_outcome outcome_of(sqlite3 *database)
 				       changed > 0 ? sqlite3_last_insert_rowid(database) : 0};
 }
 
-static int step(struct record_sqlite *sqlite, sqlite3_stmt *statement, struct record_call *call)
+static int step_sqlite_statement(struct record_sqlite *sqlite, sqlite3_stmt *statement,
+				 struct record_call *call)
 {
 	int error;
 
 	while ((error = sqlite3_step(statement)) == SQLITE_ROW)
 		if (call->row != NULL)
-			give_row(statement, call);
+			give_sqlite_row(statement, call);
 	if (call->outcomes != NULL)
-		call->outcomes[call->at] = outcome_of(sqlite->database);
+		call->outcomes[call->at] = outcome_of_sqlite_statement(sqlite->database);
 	(void)sqlite3_reset(statement);
 	(void)sqlite3_clear_bindings(statement);
 	return error == SQLITE_DONE ? 0 : record_sqlite_fail(sqlite, error);
@@ -102,7 +104,7 @@ static int step(struct record_sqlite *sqlite, sqlite3_stmt *statement, struct re
 
 /* Whoever has written would mostly be the next one, too, as he is awake, and others could wait for
  * ever. So the next one takes the turn first, and keeps it until he may write. */
-static int take_turn(struct record_sqlite *sqlite)
+static int take_writers_turn(struct record_sqlite *sqlite)
 {
 	int error = lock_file_take(sqlite->locks, &sqlite->turn);
 
@@ -124,10 +126,10 @@ static int begin_to_write(struct record_sqlite *sqlite, sqlite3_stmt *statement)
 	if (!sqlite->sql.is_begun || !sqlite3_get_autocommit(sqlite->database) ||
 	    sqlite3_stmt_readonly(statement))
 		return 0;
-	error = take_turn(sqlite);
+	error = take_writers_turn(sqlite);
 	if (error < 0)
 		return error;
-	error = text(sqlite, "BEGIN IMMEDIATE");
+	error = run_sqlite_sql(sqlite, "BEGIN IMMEDIATE");
 	lock_file_release(sqlite->locks, &sqlite->turn);
 	return error;
 }
@@ -137,21 +139,21 @@ static int run_rows(struct record_sqlite *sqlite, sqlite3_stmt *statement, struc
 	int error = 0;
 
 	for (call->at = 0; call->at < call->rows && error == 0; call->at++) {
-		bind(statement, record_call_values(call, call->at), call->columns);
-		error = step(sqlite, statement, call);
+		bind_sqlite_values(statement, record_call_values(call, call->at), call->columns);
+		error = step_sqlite_statement(sqlite, statement, call);
 	}
 	return error;
 }
 
 /* All rows read from one state of the file, which is not looked for anew for each. */
-static int read_rows(struct record_sqlite *sqlite, sqlite3_stmt *statement,
-		     struct record_call *call)
+static int read_sqlite_rows(struct record_sqlite *sqlite, sqlite3_stmt *statement,
+			    struct record_call *call)
 {
-	int error = text(sqlite, "BEGIN");
+	int error = run_sqlite_sql(sqlite, "BEGIN");
 
 	if (error == 0)
 		error = run_rows(sqlite, statement, call);
-	return error == 0 ? text(sqlite, "COMMIT") : error;
+	return error == 0 ? run_sqlite_sql(sqlite, "COMMIT") : error;
 }
 
 static int run_prepared(struct record_sqlite *sqlite, sqlite3_stmt *statement,
@@ -161,17 +163,17 @@ static int run_prepared(struct record_sqlite *sqlite, sqlite3_stmt *statement,
 
 	if (call->rows > 1 && sqlite3_get_autocommit(sqlite->database) &&
 	    sqlite3_stmt_readonly(statement))
-		return read_rows(sqlite, statement, call);
+		return read_sqlite_rows(sqlite, statement, call);
 	error = begin_to_write(sqlite, statement);
 	return error == 0 ? run_rows(sqlite, statement, call) : error;
 }
 
-static int run(struct record_sql *sql, struct record_call *call)
+static int run_sqlite_call(struct record_sql *sql, struct record_call *call)
 {
 	struct record_sqlite *sqlite = (struct record_sqlite *)sql;
 	bool is_kept = call->statement < RECORD_STATEMENTS;
 	sqlite3_stmt *statement = is_kept ? sqlite->statements[call->statement] : NULL;
-	int error = statement != NULL ? 0 : prepare(sqlite, call, &statement);
+	int error = statement != NULL ? 0 : prepare_sqlite_statement(sqlite, call, &statement);
 
 	if (is_kept)
 		sqlite->statements[call->statement] = statement;
@@ -184,29 +186,29 @@ static int run(struct record_sql *sql, struct record_call *call)
 
 /* ---- transactions ---- */
 
-static struct record_sqlite *of(struct record *record)
+static struct record_sqlite *sqlite_of_record(struct record *record)
 {
 	return (struct record_sqlite *)(void *)record;
 }
 
-static int begin_schema(struct record_sql *sql)
+static int begin_sqlite_schema(struct record_sql *sql)
 {
-	return text((struct record_sqlite *)sql, "BEGIN IMMEDIATE");
+	return run_sqlite_sql((struct record_sqlite *)sql, "BEGIN IMMEDIATE");
 }
 
-static int end_schema(struct record_sql *sql)
+static int end_sqlite_schema(struct record_sql *sql)
 {
-	return text((struct record_sqlite *)sql, "COMMIT");
+	return run_sqlite_sql((struct record_sqlite *)sql, "COMMIT");
 }
 
-static int begin(struct record *record)
+static int begin_sqlite_transaction(struct record *record)
 {
-	return record_sql_begin(&of(record)->sql);
+	return record_sql_begin(&sqlite_of_record(record)->sql);
 }
 
-static int lock(struct record *record, struct record_turn *turns, size_t count)
+static int lock_turns_in_sqlite(struct record *record, struct record_turn *turns, size_t count)
 {
-	struct record_sqlite *sqlite = of(record);
+	struct record_sqlite *sqlite = sqlite_of_record(record);
 	int error = record_sql_check(&sqlite->sql);
 
 	for (size_t i = 0; error == 0 && i < count; i++) {
@@ -220,9 +222,9 @@ static int lock(struct record *record, struct record_turn *turns, size_t count)
 	return record_sql_fail(&sqlite->sql, -EIO, "%s-lock: %s", sqlite->path, strerror(-error));
 }
 
-static int check(struct record *record)
+static int check_sqlite_transaction(struct record *record)
 {
-	struct record_sqlite *sqlite = of(record);
+	struct record_sqlite *sqlite = sqlite_of_record(record);
 	int error = record_sql_check(&sqlite->sql);
 
 	if (error == 0 && !record_sqlite_is_there(sqlite))
@@ -232,7 +234,7 @@ static int check(struct record *record)
 }
 
 /* Ends the transaction in the file, and then its locks. */
-static void leave(struct record_sqlite *sqlite)
+static void leave_sqlite_transaction(struct record_sqlite *sqlite)
 {
 	if (sqlite->database != NULL && !sqlite3_get_autocommit(sqlite->database))
 		(void)sqlite3_exec(sqlite->database, "ROLLBACK", NULL, NULL, NULL);
@@ -240,33 +242,33 @@ static void leave(struct record_sqlite *sqlite)
 		lock_file_release_all(sqlite->locks);
 }
 
-static int commit(struct record *record)
+static int commit_sqlite_transaction(struct record *record)
 {
-	struct record_sqlite *sqlite = of(record);
+	struct record_sqlite *sqlite = sqlite_of_record(record);
 	int error = record_sql_check(&sqlite->sql);
 
 	if (error == 0 && !sqlite3_get_autocommit(sqlite->database)) {
-		error = check(record);
+		error = check_sqlite_transaction(record);
 		if (error == 0)
-			error = text(sqlite, "COMMIT");
+			error = run_sqlite_sql(sqlite, "COMMIT");
 	}
 	if (error < 0)
 		return error;
-	leave(sqlite);
+	leave_sqlite_transaction(sqlite);
 	record_sql_ended(&sqlite->sql);
 	return 0;
 }
 
-static void rollback(struct record *record)
+static void roll_back_sqlite_transaction(struct record *record)
 {
-	leave(of(record));
-	record_sql_ended(&of(record)->sql);
+	leave_sqlite_transaction(sqlite_of_record(record));
+	record_sql_ended(&sqlite_of_record(record)->sql);
 }
 
-static int holder(struct record *record, const struct lock_name *name, struct arena *arena,
-		  struct str *holder_out)
+static int holder_of_sqlite_lock(struct record *record, const struct lock_name *name,
+				 struct arena *arena, struct str *holder_out)
 {
-	struct record_sqlite *sqlite = of(record);
+	struct record_sqlite *sqlite = sqlite_of_record(record);
 	int process = 0;
 	int error = record_sql_begin(&sqlite->sql);
 	char said[40] = "another process";
@@ -307,17 +309,17 @@ static const struct record_dialect DIALECT = {
 
 static const struct record_driver DRIVER = {
 	.dialect = &DIALECT,
-	.run = run,
-	.begin_schema = begin_schema,
-	.end_schema = end_schema,
+	.run = run_sqlite_call,
+	.begin_schema = begin_sqlite_schema,
+	.end_schema = end_sqlite_schema,
 	.connect = record_sqlite_connect,
 };
 
 static void free_sqlite(struct record *record)
 {
-	struct record_sqlite *sqlite = of(record);
+	struct record_sqlite *sqlite = sqlite_of_record(record);
 
-	leave(sqlite);
+	leave_sqlite_transaction(sqlite);
 	record_sqlite_close(sqlite);
 	record_sql_clear(&sqlite->sql);
 	free(sqlite->path);
@@ -327,13 +329,13 @@ static void free_sqlite(struct record *record)
 struct record *record_sqlite_new(const char *path)
 {
 	static const struct record_operations operations = {
-		.begin = begin,
-		.lock = lock,
+		.begin = begin_sqlite_transaction,
+		.lock = lock_turns_in_sqlite,
 		RECORD_SQL_OPERATIONS,
-		.check = check,
-		.commit = commit,
-		.rollback = rollback,
-		.holder = holder,
+		.check = check_sqlite_transaction,
+		.commit = commit_sqlite_transaction,
+		.rollback = roll_back_sqlite_transaction,
+		.holder = holder_of_sqlite_lock,
 		.free = free_sqlite,
 	};
 	struct record_sqlite *sqlite = memory_alloc_zero(1, sizeof *sqlite);

@@ -115,7 +115,7 @@ static void take_limits(struct smtp_capabilities *capabilities, struct str param
 	}
 }
 
-static void take_size(struct smtp_capabilities *capabilities, struct str parameters)
+static void take_size_capability(struct smtp_capabilities *capabilities, struct str parameters)
 {
 	capabilities->has_size = true;
 	if (!str_to_u64(str_trim(parameters), &capabilities->size))
@@ -126,20 +126,13 @@ static const struct {
 	const char *keyword;
 	void (*take)(struct smtp_capabilities *capabilities, struct str parameters);
 } keywords[] = {
-	{"PIPELINING", take_pipelining},
-	{"8BITMIME", take_8bitmime},
-	{"SIZE", take_size},
-	{"DSN", take_dsn},
-	{"SMTPUTF8", take_utf8},
-	{"AUTH", take_auth},
-	{"CHUNKING", take_chunking},
-	{"BINARYMIME", take_binarymime},
-	{"LIMITS", take_limits},
-	{"STARTTLS", take_starttls},
-	{"REQUIRETLS", take_requiretls},
-	{"MT-PRIORITY", take_priority},
-	{"DELIVERBY", take_deliverby},
-	{"XFORWARD", take_xforward},
+	{"PIPELINING", take_pipelining}, {"8BITMIME", take_8bitmime},
+	{"SIZE", take_size_capability},  {"DSN", take_dsn},
+	{"SMTPUTF8", take_utf8},         {"AUTH", take_auth},
+	{"CHUNKING", take_chunking},     {"BINARYMIME", take_binarymime},
+	{"LIMITS", take_limits},         {"STARTTLS", take_starttls},
+	{"REQUIRETLS", take_requiretls}, {"MT-PRIORITY", take_priority},
+	{"DELIVERBY", take_deliverby},   {"XFORWARD", take_xforward},
 };
 
 void smtp_capabilities_parse(struct str text, struct smtp_capabilities *capabilities_out)

@@ -16,16 +16,17 @@ bool client_forwards(const struct smtp_client *client)
 
 /* Names that their owners have chosen may resolve and be no host names (dns/name.h). Postfix
  * refuses such a one together with the address, and would take the client for us. */
-static struct str name_of(const struct smtp_client_origin *origin)
+static struct str host_name_of_origin(const struct smtp_client_origin *origin)
 {
 	return mail_host_is_name(origin->name) ? origin->name : STR("");
 }
 
-static struct str value_of(const struct smtp_client_origin *origin, enum smtp_xforward attribute)
+static struct str value_of_xforward(const struct smtp_client_origin *origin,
+				    enum smtp_xforward attribute)
 {
 	switch (attribute) {
 	case SMTP_XFORWARD_NAME:
-		return name_of(origin);
+		return host_name_of_origin(origin);
 	case SMTP_XFORWARD_ADDR:
 		return origin->address;
 	case SMTP_XFORWARD_PORT:
@@ -49,7 +50,7 @@ static struct str value_of(const struct smtp_client_origin *origin, enum smtp_xf
 static void append_attribute(struct buffer *line, const struct smtp_client_origin *origin,
 			     unsigned index)
 {
-	struct str value = value_of(origin, (enum smtp_xforward)(1u << index));
+	struct str value = value_of_xforward(origin, (enum smtp_xforward)(1u << index));
 	size_t before;
 
 	buffer_append_format(line, " %s=", smtp_xforward_names[index]);

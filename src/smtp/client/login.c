@@ -8,7 +8,7 @@
 /* Of a line with its CRLF (RFC 4954 section 4.2). */
 enum { COMMAND_LINE_MAX = 512 };
 
-static void fail(struct smtp_client *client, struct mail_verdict *verdict)
+static void fail_client_login(struct smtp_client *client, struct mail_verdict *verdict)
 {
 	client_tell_end(client, verdict);
 	client->login.is_refused = true;
@@ -17,22 +17,22 @@ static void fail(struct smtp_client *client, struct mail_verdict *verdict)
 }
 
 /* PROBLEM goes on with REST. */
-static void give_up(struct smtp_client *client, const char *status, const char *problem,
-		    const char *rest)
+static void give_up_client_login(struct smtp_client *client, const char *status,
+				 const char *problem, const char *rest)
 {
 	struct mail_verdict *verdict = client_new_verdict(client);
 
 	mail_verdict_set(verdict, status, "mail for this server needs a login: %s%s", problem,
 			 rest);
-	fail(client, verdict);
+	fail_client_login(client, verdict);
 }
 
 void client_start_login(struct smtp_client *client)
 {
 	if (!client->is_secured && !client->login.may_be_plain) {
-		give_up(client, "4.7.11", "there is no TLS with ", client->peer);
+		give_up_client_login(client, "4.7.11", "there is no TLS with ", client->peer);
 	} else if (!client->capabilities.has_auth) {
-		give_up(client, "4.7.0", client->peer, " does not offer AUTH");
+		give_up_client_login(client, "4.7.0", client->peer, " does not offer AUTH");
 	} else {
 		client->login.question = SMTP_CLIENT_LOGIN_BEGIN;
 		client_enter(client, CLIENT_LOGIN);
@@ -48,7 +48,7 @@ enum smtp_client_login smtp_client_login(const struct smtp_client *client, struc
 }
 
 /* Appends MESSAGE in base64 to OUT, and remembers it. */
-static void encode(struct smtp_client *client, struct str message, struct buffer *out)
+static void encode_login_message(struct smtp_client *client, struct str message, struct buffer *out)
 {
 	struct buffer *sent = &client->login.sent;
 	size_t before = out->length;
@@ -62,7 +62,7 @@ static void encode(struct smtp_client *client, struct str message, struct buffer
 	buffer_append_byte(sent, '\0');
 }
 
-static void send_line(struct smtp_client *client, struct buffer *line)
+static void send_login_line(struct smtp_client *client, struct buffer *line)
 {
 	buffer_append_string(line, "\r\n");
 	buffer_append_byte(line, '\0');
@@ -82,7 +82,7 @@ void smtp_client_login_begin(struct smtp_client *client, const char *mechanism,
 		return;
 	login->has_initial = initial != NULL;
 	if (initial != NULL)
-		encode(client, *initial, &login->initial);
+		encode_login_message(client, *initial, &login->initial);
 	buffer_append_format(&command, "AUTH %s", mechanism);
 	buffer_append_format(&shown, "AUTH %s%s", mechanism,
 			     initial != NULL ? " (credentials)" : "");
@@ -92,7 +92,7 @@ void smtp_client_login_begin(struct smtp_client *client, const char *mechanism,
 				  initial->length > 0 ? buffer_view(&login->initial) : STR("="));
 		login->has_initial = false;
 	}
-	send_line(client, &command);
+	send_login_line(client, &command);
 	buffer_append_byte(&shown, '\0');
 	client_tell_line(client, buffer_data(&shown));
 	buffer_clear(&shown);
@@ -104,8 +104,8 @@ void smtp_client_login_respond(struct smtp_client *client, struct str response)
 
 	if (client->state != CLIENT_LOGIN)
 		return;
-	encode(client, response, &line);
-	send_line(client, &line);
+	encode_login_message(client, response, &line);
+	send_login_line(client, &line);
 	client_tell_line(client, "(credentials)");
 }
 
@@ -121,14 +121,14 @@ void smtp_client_login_accept(struct smtp_client *client)
 void smtp_client_login_cancel(struct smtp_client *client, const char *reason)
 {
 	if (client->state == CLIENT_LOGIN)
-		give_up(client, "4.7.0", reason, "");
+		give_up_client_login(client, "4.7.0", reason, "");
 }
 
 /* The message that did not fit into the line with AUTH. */
 static void send_initial(struct smtp_client *client)
 {
 	client->login.has_initial = false;
-	send_line(client, &client->login.initial);
+	send_login_line(client, &client->login.initial);
 	client_tell_line(client, "(credentials)");
 }
 
@@ -162,5 +162,5 @@ void client_login_on_refusal(struct smtp_client *client)
 
 	verdict->class = MAIL_WAIT;
 	verdict->status[0] = '4';
-	fail(client, verdict);
+	fail_client_login(client, verdict);
 }

@@ -66,7 +66,7 @@ void client_judge_refused(struct smtp_client *client)
 /* --- complaints --- */
 
 /* Where a reply is about mail, or the connection; false: it is about nothing. */
-static bool place_of(const struct smtp_client *client, enum smtp_client_place *place_out)
+static bool place_of_refusal(const struct smtp_client *client, enum smtp_client_place *place_out)
 {
 	static const enum smtp_client_place places[] = {
 		[CLIENT_RESET] = SMTP_CLIENT_AT_MAIL, [CLIENT_FORWARD] = SMTP_CLIENT_AT_MAIL,
@@ -91,7 +91,7 @@ void client_note_slower(struct smtp_client *client)
 	enum smtp_client_place place;
 	int64_t wait_us;
 
-	client->is_reply_slower = place_of(client, &place) &&
+	client->is_reply_slower = place_of_refusal(client, &place) &&
 				  smtp_client_is_slower(client->reply.code,
 							buffer_view(&client->reply.text), &wait_us);
 	if (!client->is_reply_slower)

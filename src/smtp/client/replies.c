@@ -25,7 +25,7 @@ static void on_greeting(struct smtp_client *client)
 }
 
 /* The verdict when a server refuses all mail: it says nothing about a recipient. */
-static void refuse_for_now(struct smtp_client *client)
+static void refuse_mail_for_now(struct smtp_client *client)
 {
 	struct mail_verdict *verdict = client_reply_verdict(client);
 
@@ -44,7 +44,7 @@ static void on_greeting_refused(struct smtp_client *client)
 	if (client->reply.code == 521 && client->protocol == SMTP_CLIENT_SMTP)
 		client_fail_session(client, client_reply_verdict(client));
 	else
-		refuse_for_now(client);
+		refuse_mail_for_now(client);
 }
 
 static void go_ahead(struct smtp_client *client)
@@ -71,7 +71,7 @@ static void go_on_in_plain_text(struct smtp_client *client, const char *problem,
 	client_fail_session(client, verdict);
 }
 
-static void on_hello(struct smtp_client *client)
+static void on_hello_reply(struct smtp_client *client)
 {
 	learn_name(client);
 	smtp_capabilities_parse(buffer_view(&client->reply.text), &client->capabilities);
@@ -84,7 +84,7 @@ static void on_hello(struct smtp_client *client)
 }
 
 /* What it said in plain text may be somebody else's word. */
-static void on_starttls(struct smtp_client *client)
+static void on_starttls_reply(struct smtp_client *client)
 {
 	client->capabilities = (struct smtp_capabilities){0};
 	client_enter(client, CLIENT_TLS);
@@ -97,7 +97,7 @@ static void on_starttls_refused(struct smtp_client *client)
 }
 
 /* HELO knows no STARTTLS. */
-static void on_helo(struct smtp_client *client)
+static void on_helo_reply(struct smtp_client *client)
 {
 	learn_name(client);
 	if (client->is_secured)
@@ -109,7 +109,7 @@ static void on_helo(struct smtp_client *client)
 static void on_hello_refused(struct smtp_client *client)
 {
 	if (client->protocol == SMTP_CLIENT_LMTP) /* not an LMTP server: misconfigured */
-		refuse_for_now(client);
+		refuse_mail_for_now(client);
 	else if (client->reply.code >= 500)
 		client_enter(client, CLIENT_HELO);
 	else
@@ -121,7 +121,7 @@ static void on_session_refused(struct smtp_client *client)
 	client_fail_session(client, client_reply_verdict(client));
 }
 
-static void on_reset(struct smtp_client *client)
+static void on_reset_reply(struct smtp_client *client)
 {
 	client->needs_reset = false;
 	client_enter(client, client_forwards(client) ? CLIENT_FORWARD : CLIENT_MAIL);
@@ -138,7 +138,7 @@ static void on_reset_refused(struct smtp_client *client)
 	client_break_session(client, "a refusal");
 }
 
-static void on_mail(struct smtp_client *client)
+static void on_mail_reply(struct smtp_client *client)
 {
 	client->needs_reset = true;
 	(void)client_next_asked(client, 0);
@@ -228,7 +228,7 @@ static void on_recipient_refused(struct smtp_client *client)
 
 /* If no recipient is left, DATA was sent too early; only the end of the data may follow (RFC
  * 2920 section 3.1). */
-static void on_data(struct smtp_client *client)
+static void on_data_reply(struct smtp_client *client)
 {
 	if (client_next_undecided(client, 0)) {
 		client_enter(client, CLIENT_BODY);
@@ -278,21 +278,21 @@ static const struct {
 	void (*refused)(struct smtp_client *client); /* with 4yz or 5yz */
 } states[] = {
 	[CLIENT_GREETING] = {2, on_greeting, on_greeting_refused},
-	[CLIENT_HELLO] = {2, on_hello, on_hello_refused},
-	[CLIENT_HELO] = {2, on_helo, on_session_refused},
-	[CLIENT_STARTTLS] = {2, on_starttls, on_starttls_refused},
+	[CLIENT_HELLO] = {2, on_hello_reply, on_hello_refused},
+	[CLIENT_HELO] = {2, on_helo_reply, on_session_refused},
+	[CLIENT_STARTTLS] = {2, on_starttls_reply, on_starttls_refused},
 	[CLIENT_AUTH] = {2, client_login_on_success, client_login_on_refusal},
-	[CLIENT_RESET] = {2, on_reset, on_reset_refused},
+	[CLIENT_RESET] = {2, on_reset_reply, on_reset_refused},
 	[CLIENT_FORWARD] = {2, on_forward, on_forward},
-	[CLIENT_MAIL] = {2, on_mail, on_mail_refused},
+	[CLIENT_MAIL] = {2, on_mail_reply, on_mail_refused},
 	[CLIENT_RECIPIENT] = {2, on_recipient, on_recipient_refused},
-	[CLIENT_DATA] = {3, on_data, on_data_refused},
+	[CLIENT_DATA] = {3, on_data_reply, on_data_refused},
 	[CLIENT_FINAL] = {2, on_final, on_final},
 };
 
 /* No reply is expected now. During the data a server may refuse early; the session cannot be
  * used after that. */
-static bool is_early(const struct smtp_client *client)
+static bool is_early_reply(const struct smtp_client *client)
 {
 	if (client->state == CLIENT_FINAL || client->state == CLIENT_BODY)
 		return client->output.length > 0 || client->state == CLIENT_BODY;
@@ -325,7 +325,7 @@ void client_on_reply(struct smtp_client *client)
 	}
 	if (client_take_chunk_reply(client))
 		return;
-	if (is_early(client)) {
+	if (is_early_reply(client)) {
 		on_early(client);
 		return;
 	}

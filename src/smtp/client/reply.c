@@ -3,18 +3,18 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool is_digit(char c, char lowest, char highest)
+static bool is_digit_between(char c, char lowest, char highest)
 {
 	return c >= lowest && c <= highest;
 }
 
 /* "250", "250 text" or "250-text"; without its line end. */
-static bool parse_line(struct str line, unsigned *code_out, bool *is_last_out)
+static bool parse_reply_line(struct str line, unsigned *code_out, bool *is_last_out)
 {
 	const char *c = line.data;
 
-	if (line.length < 3 || !is_digit(c[0], '2', '5') || !is_digit(c[1], '0', '9') ||
-	    !is_digit(c[2], '0', '9'))
+	if (line.length < 3 || !is_digit_between(c[0], '2', '5') ||
+	    !is_digit_between(c[1], '0', '9') || !is_digit_between(c[2], '0', '9'))
 		return false;
 	if (line.length > 3 && c[3] != ' ' && c[3] != '-')
 		return false;
@@ -24,14 +24,15 @@ static bool parse_line(struct str line, unsigned *code_out, bool *is_last_out)
 	return true;
 }
 
-static enum smtp_client_reply_progress take_line(struct smtp_client_reply *reply, struct str line)
+static enum smtp_client_reply_progress take_reply_line(struct smtp_client_reply *reply,
+						       struct str line)
 {
 	unsigned code;
 	bool is_last;
 
 	if (line.length > 0 && line.data[line.length - 1] == '\r')
 		line.length--;
-	if (line.length > SMTP_CLIENT_LINE_MAX || !parse_line(line, &code, &is_last))
+	if (line.length > SMTP_CLIENT_LINE_MAX || !parse_reply_line(line, &code, &is_last))
 		return SMTP_CLIENT_REPLY_MALFORMED;
 	if (reply->line_count == 0)
 		reply->code = code;
@@ -48,7 +49,7 @@ static enum smtp_client_reply_progress take_line(struct smtp_client_reply *reply
 	return is_last ? SMTP_CLIENT_REPLY_COMPLETE : SMTP_CLIENT_REPLY_MORE;
 }
 
-static void begin_anew(struct smtp_client_reply *reply)
+static void begin_new_reply(struct smtp_client_reply *reply)
 {
 	reply->is_complete = false;
 	reply->line_count = 0;
@@ -62,7 +63,7 @@ enum smtp_client_reply_progress smtp_client_reply_take(struct smtp_client_reply 
 	enum smtp_client_reply_progress progress = SMTP_CLIENT_REPLY_MORE;
 
 	if (reply->is_complete && input->length > 0)
-		begin_anew(reply);
+		begin_new_reply(reply);
 	while (progress == SMTP_CLIENT_REPLY_MORE && input->length > 0) {
 		ptrdiff_t end = str_find(*input, '\n');
 		struct str line = *input;
@@ -78,7 +79,7 @@ enum smtp_client_reply_progress smtp_client_reply_take(struct smtp_client_reply 
 		}
 		if (end < 0)
 			return SMTP_CLIENT_REPLY_MORE;
-		progress = take_line(reply, line);
+		progress = take_reply_line(reply, line);
 		buffer_reset(&reply->line);
 	}
 	return progress;
@@ -113,8 +114,8 @@ static const char *detail_of_code(unsigned code, bool is_to_rcpt)
 	return ".0.0";
 }
 
-static void find_status(const struct smtp_client_reply *reply, bool is_to_rcpt,
-			char status[MAIL_STATUS_SIZE])
+static void find_status_of_reply(const struct smtp_client_reply *reply, bool is_to_rcpt,
+				 char status[MAIL_STATUS_SIZE])
 {
 	char class = (char)('0' + reply->code / 100);
 	struct str word = buffer_view(&reply->text);
@@ -175,7 +176,7 @@ void smtp_client_reply_verdict(const struct smtp_client_reply *reply, const char
 	if (used < room / 2)
 		room -= used;
 	join_lines(buffer_view(&reply->text), text, room);
-	find_status(reply, command != NULL && strcmp(command, "RCPT") == 0, status);
+	find_status_of_reply(reply, command != NULL && strcmp(command, "RCPT") == 0, status);
 	mail_verdict_set(verdict, status, "%s said: %u%s%s%s", peer, reply->code,
 			 text[0] != '\0' ? " " : "", text, end);
 }

@@ -51,7 +51,7 @@ static bool has_words(struct str text, const char *words)
 }
 
 /* Its enhanced status, or empty. */
-static struct str status_of(struct str text)
+static struct str status_of_reply_text(struct str text)
 {
 	size_t length = 0;
 
@@ -132,7 +132,7 @@ bool smtp_client_is_slower(unsigned code, struct str text, int64_t *wait_us_out)
 {
 	int64_t wait_us;
 
-	if (code / 100 != 4 || !is_slower(code, status_of(text), text))
+	if (code / 100 != 4 || !is_slower(code, status_of_reply_text(text), text))
 		return false;
 	wait_us = time_in(text);
 	*wait_us_out = wait_us < SMTP_CLIENT_SLOWER_MAX_US ? wait_us : SMTP_CLIENT_SLOWER_MAX_US;

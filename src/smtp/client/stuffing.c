@@ -10,7 +10,7 @@ uint64_t smtp_stuffing_breaks(uint64_t length)
 }
 
 /* Moves *POSITION to the end of its line, or of DATA. */
-static bool skip_line(struct smtp_stuffing *stuffing, struct str data, size_t *position)
+static bool skip_line_to_stuff(struct smtp_stuffing *stuffing, struct str data, size_t *position)
 {
 	const char *start = data.data + *position;
 	const char *end = data.data + data.length;
@@ -48,7 +48,7 @@ static bool stuff_lines(struct smtp_stuffing *stuffing, struct str data, struct 
 			buffer_append_byte(out, '.');
 			copied = data.data + position;
 		}
-		if (!skip_line(stuffing, data, &position))
+		if (!skip_line_to_stuff(stuffing, data, &position))
 			return false;
 	}
 	buffer_append(out, copied, (size_t)(data.data + data.length - copied));

@@ -70,7 +70,7 @@ void client_end_transaction(struct smtp_client *client, enum client_state state)
 	client_enter(client, state);
 }
 
-static bool is_undecided(const struct smtp_client *client)
+static bool is_client_undecided(const struct smtp_client *client)
 {
 	for (size_t i = 0; i < client->message.recipient_count; i++)
 		if (client->message.recipients[i].verdict != NULL)
@@ -87,8 +87,9 @@ void client_fail_session(struct smtp_client *client, const struct mail_verdict *
 
 	client->is_stale = is_under_way && client->completed > 0 &&
 			   client->state != CLIENT_CLOSED &&
-			   (!client->is_answered || (has_served && is_undecided(client)));
-	client->is_unserved = is_under_way && client->state < CLIENT_BODY && is_undecided(client);
+			   (!client->is_answered || (has_served && is_client_undecided(client)));
+	client->is_unserved =
+		is_under_way && client->state < CLIENT_BODY && is_client_undecided(client);
 	client->failure = verdict;
 	client_decide_rest(client, verdict);
 	if (has_served)
@@ -115,7 +116,7 @@ static void check_sender(struct smtp_client *client, struct mail_verdict *verdic
 }
 
 /* Decides at once what can be decided without the server. */
-static void check_message(struct smtp_client *client)
+static void check_message_for_smtp(struct smtp_client *client)
 {
 	struct smtp_client_message *message = &client->message;
 	struct mail_verdict *whole = client_new_verdict(client);
@@ -171,7 +172,7 @@ static bool takes_8bit(const struct smtp_client *client)
 
 void client_begin_commands(struct smtp_client *client)
 {
-	check_message(client);
+	check_message_for_smtp(client);
 	if (!client_next_undecided(client, 0)) {
 		client_end_transaction(client, CLIENT_READY);
 		return;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void ask(struct smtp_server *s, enum smtp_question_type type)
+static void ask_smtp_question(struct smtp_server *s, enum smtp_question_type type)
 {
 	const struct smtp_transaction *t = s->transaction;
 
@@ -28,7 +28,7 @@ bool smtp_ask_recipient(struct smtp_server *s, const struct mail_address *addres
 {
 	if (take_verdict(s, answer_out))
 		return true;
-	ask(s, SMTP_QUESTION_RECIPIENT);
+	ask_smtp_question(s, SMTP_QUESTION_RECIPIENT);
 	s->question.address = *address;
 	return false;
 }
@@ -38,7 +38,7 @@ bool smtp_ask_client(struct smtp_server *s, const struct smtp_claim *claim,
 {
 	if (take_verdict(s, answer_out))
 		return true;
-	ask(s, SMTP_QUESTION_CLIENT);
+	ask_smtp_question(s, SMTP_QUESTION_CLIENT);
 	s->question.claim = claim;
 	return false;
 }
@@ -51,7 +51,7 @@ bool smtp_ask_release(struct smtp_server *s, struct str node,
 	free(s->node);
 	s->node = memory_alloc_zero(node.length + 1, 1);
 	memcpy(s->node, node.data, node.length);
-	ask(s, SMTP_QUESTION_RELEASE);
+	ask_smtp_question(s, SMTP_QUESTION_RELEASE);
 	s->question.node = str_from(s->node);
 	return false;
 }
@@ -65,7 +65,7 @@ bool smtp_ask_open(struct smtp_server *s, const struct mail_verdict **answer_out
 		*answer_out = NULL;
 		return true;
 	}
-	ask(s, SMTP_QUESTION_OPEN);
+	ask_smtp_question(s, SMTP_QUESTION_OPEN);
 	return false;
 }
 
@@ -74,7 +74,7 @@ bool smtp_ask_senders(struct smtp_server *s, const struct str *senders, size_t c
 {
 	if (take_verdict(s, answer_out))
 		return true;
-	ask(s, SMTP_QUESTION_SENDERS);
+	ask_smtp_question(s, SMTP_QUESTION_SENDERS);
 	s->question.senders = senders;
 	s->question.sender_count = count;
 	return false;
@@ -95,7 +95,7 @@ bool smtp_ask_auth(struct smtp_server *s, const struct smtp_auth_answer **answer
 
 	if (smtp_take_auth_answer(s, answer_out))
 		return true;
-	ask(s, SMTP_QUESTION_AUTH);
+	ask_smtp_question(s, SMTP_QUESTION_AUTH);
 	s->question.response = buffer_view(&exchange->message);
 	if (exchange->has_begun)
 		return false;
@@ -109,7 +109,7 @@ bool smtp_ask_commit(struct smtp_server *s, const struct mail_verdict **answer_o
 {
 	if (take_verdict(s, answer_out))
 		return true;
-	ask(s, SMTP_QUESTION_COMMIT);
+	ask_smtp_question(s, SMTP_QUESTION_COMMIT);
 	s->question.message_id = smtp_text_message_id(&s->transaction->text);
 	return false;
 }

@@ -7,16 +7,16 @@
 
 enum { FEW = 8, ROOM = 4 }; /* slots for each recipient when the table is made */
 
-static size_t domain_of(struct str address)
+static size_t domain_start_of_address(struct str address)
 {
 	return (size_t)(str_find_last(address, '@') + 1);
 }
 
-static bool is_same(struct str a, struct str b)
+static bool is_same_recipient(struct str a, struct str b)
 {
-	size_t domain = domain_of(a);
+	size_t domain = domain_start_of_address(a);
 
-	return a.length == b.length && domain == domain_of(b) &&
+	return a.length == b.length && domain == domain_start_of_address(b) &&
 	       memcmp(a.data, b.data, domain) == 0 &&
 	       str_equal_nocase(str_skip(a, domain), str_skip(b, domain));
 }
@@ -31,7 +31,8 @@ static size_t first_slot(const struct smtp_recipients *r, struct str address)
 	return hash_own(key, length) & (r->slot_count - 1);
 }
 
-static void enter(struct smtp_recipients *r, const struct mail_envelope *envelope, size_t index)
+static void enter_recipient(struct smtp_recipients *r, const struct mail_envelope *envelope,
+			    size_t index)
 {
 	size_t slot = first_slot(r, envelope->recipients[index].address);
 
@@ -41,7 +42,7 @@ static void enter(struct smtp_recipients *r, const struct mail_envelope *envelop
 }
 
 /* At least half of it stays empty, so that a search ends soon. */
-static void make_room(struct smtp_recipients *r, const struct mail_envelope *envelope)
+static void make_room_for_recipient(struct smtp_recipients *r, const struct mail_envelope *envelope)
 {
 	size_t count = envelope->recipient_count;
 
@@ -51,7 +52,7 @@ static void make_room(struct smtp_recipients *r, const struct mail_envelope *env
 		r->slot_count *= 2;
 	r->slots = arena_alloc(envelope->arena, r->slot_count * sizeof *r->slots);
 	for (size_t i = 0; i < count; i++)
-		enter(r, envelope, i);
+		enter_recipient(r, envelope, i);
 }
 
 bool smtp_recipients_have(struct smtp_recipients *r, const struct mail_envelope *envelope,
@@ -62,14 +63,14 @@ bool smtp_recipients_have(struct smtp_recipients *r, const struct mail_envelope 
 
 	if (count <= FEW) {
 		for (size_t i = 0; i < count; i++)
-			if (is_same(recipients[i].address, address))
+			if (is_same_recipient(recipients[i].address, address))
 				return true;
 		return false;
 	}
-	make_room(r, envelope);
+	make_room_for_recipient(r, envelope);
 	for (size_t slot = first_slot(r, address); r->slots[slot] != 0;
 	     slot = (slot + 1) & (r->slot_count - 1))
-		if (is_same(recipients[r->slots[slot] - 1].address, address))
+		if (is_same_recipient(recipients[r->slots[slot] - 1].address, address))
 			return true;
 	return false;
 }
@@ -77,5 +78,5 @@ bool smtp_recipients_have(struct smtp_recipients *r, const struct mail_envelope 
 void smtp_recipients_added(struct smtp_recipients *r, const struct mail_envelope *envelope)
 {
 	if (r->slots != NULL)
-		enter(r, envelope, envelope->recipient_count - 1);
+		enter_recipient(r, envelope, envelope->recipient_count - 1);
 }

@@ -16,7 +16,7 @@ static void append_ascii(struct buffer *output, const char *text)
 }
 
 /* Passes the output from FROM on to the watch. */
-static void tell(const struct smtp_server *s, size_t from)
+static void tell_reply_to_watch(const struct smtp_server *s, size_t from)
 {
 	const struct smtp_watch *watch = &s->service->watch;
 
@@ -37,7 +37,7 @@ static void append_reply(struct smtp_server *s, unsigned code, const char *statu
 	}
 	append_ascii(&s->output, text);
 	buffer_append(&s->output, "\r\n", 2);
-	tell(s, before);
+	tell_reply_to_watch(s, before);
 }
 
 /* A client may be deferred as often as it likes, but must not fill the log with it. */
@@ -47,7 +47,8 @@ static bool is_news(struct smtp_server *s, unsigned code)
 	       s->deferrals++ < s->service->limits.errors;
 }
 
-static void report(struct smtp_server *s, unsigned code, const char *status, const char *text)
+static void report_reply_refusal(struct smtp_server *s, unsigned code, const char *status,
+				 const char *text)
 {
 	const struct smtp_transaction *t = s->transaction;
 	const struct smtp_refusal refusal = {
@@ -84,7 +85,7 @@ enum smtp_step smtp_reply(struct smtp_server *s, unsigned code, const char *stat
 	if (exceeds_errors(s, code))
 		return SMTP_STEP_DONE;
 	if (code >= 400 && is_news(s, code))
-		report(s, code, status, text);
+		report_reply_refusal(s, code, status, text);
 	append_reply(s, code, status, text);
 	return SMTP_STEP_DONE;
 }
@@ -93,7 +94,7 @@ enum smtp_step smtp_reply_last(struct smtp_server *s, unsigned code, const char 
 			       const char *text)
 {
 	if (s->state != SMTP_STATE_CLOSED) {
-		report(s, code, status, text);
+		report_reply_refusal(s, code, status, text);
 		append_reply(s, code, status, text);
 	}
 	smtp_server_enter(s, SMTP_STATE_CLOSED);
@@ -131,7 +132,7 @@ enum smtp_step smtp_reply_message(struct smtp_server *s, const struct mail_verdi
 
 	if (exceeds_errors(s, smtp_verdict_code(verdict)))
 		return SMTP_STEP_DONE;
-	report(s, smtp_verdict_code(verdict), verdict->status, verdict->text);
+	report_reply_refusal(s, smtp_verdict_code(verdict), verdict->status, verdict->text);
 	for (size_t i = 0; i < count; i++)
 		append_reply(s, smtp_verdict_code(verdict), verdict->status, verdict->text);
 	return SMTP_STEP_DONE;
@@ -157,7 +158,7 @@ void smtp_reply_banner(struct smtp_server *s)
 
 	buffer_append_format(&s->output, "220 %s %s Stagepost\r\n", s->service->hostname,
 			     is_lmtp ? "LMTP" : "ESMTP");
-	tell(s, before);
+	tell_reply_to_watch(s, before);
 }
 
 bool smtp_offers_requiretls(const struct smtp_server *s)
@@ -287,7 +288,7 @@ enum smtp_step smtp_reply_greeting(struct smtp_server *s)
 	size_t before = s->output.length;
 
 	append_greeting(s);
-	tell(s, before);
+	tell_reply_to_watch(s, before);
 	return SMTP_STEP_DONE;
 }
 

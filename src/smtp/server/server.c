@@ -91,13 +91,13 @@ void smtp_server_early_talker(struct smtp_server *s, bool is_tls)
 	refuse_session(s, 554, is_tls ? SMTP_TLS_TOO_EARLY : "You must wait for the greeting");
 }
 
-static void end_line(struct smtp_server *s)
+static void end_command_line(struct smtp_server *s)
 {
 	buffer_reset(&s->line);
 	s->line_is_long = false;
 }
 
-static void tell_message(const struct smtp_server *s)
+static void tell_message_size(const struct smtp_server *s)
 {
 	const struct smtp_watch *watch = &s->service->watch;
 
@@ -105,13 +105,13 @@ static void tell_message(const struct smtp_server *s)
 		smtp_watch_tell_message(watch, s->peer.context, s->transaction->text.size);
 }
 
-static size_t take(struct smtp_server *s, const char *data, size_t length)
+static size_t take_smtp_bytes(struct smtp_server *s, const char *data, size_t length)
 {
 	size_t taken;
 
 	if (s->state == SMTP_STATE_DATA) {
 		if (smtp_data_take(s, data, length, &taken)) {
-			tell_message(s);
+			tell_message_size(s);
 			smtp_server_enter(s, SMTP_STATE_END);
 			smtp_message_end(s);
 		}
@@ -119,14 +119,14 @@ static size_t take(struct smtp_server *s, const char *data, size_t length)
 	}
 	if (s->state == SMTP_STATE_CHUNK) {
 		if (smtp_chunk_take(s, data, length, &taken) && smtp_chunk_end(s) == SMTP_STEP_DONE)
-			end_line(s);
+			end_command_line(s);
 		return taken;
 	}
 	if (!smtp_line_take(s, data, length, &taken))
 		return taken;
 	smtp_command_came(s);
 	if (smtp_command(s) == SMTP_STEP_DONE && s->state != SMTP_STATE_CHUNK)
-		end_line(s);
+		end_command_line(s);
 	return taken;
 }
 
@@ -135,7 +135,7 @@ size_t smtp_server_input(struct smtp_server *s, const char *data, size_t length)
 	size_t consumed = 0;
 
 	while (consumed < length && smtp_server_is_ready(s))
-		consumed += take(s, data + consumed, length - consumed);
+		consumed += take_smtp_bytes(s, data + consumed, length - consumed);
 	if (s->line.length == 0)
 		buffer_clear(&s->line);
 	return consumed;

@@ -21,7 +21,7 @@ static void append_literal(struct buffer *out, const struct smtp_peer *peer)
 }
 
 /* "from HELO (NAME [ADDRESS])"; a client that gave no name is called by its address. */
-static void append_from(struct buffer *out, const struct smtp_trace *trace)
+static void append_trace_from(struct buffer *out, const struct smtp_trace *trace)
 {
 	const struct smtp_peer *peer = trace->peer;
 
@@ -42,7 +42,7 @@ static void append_from(struct buffer *out, const struct smtp_trace *trace)
 }
 
 /* In a comment of a header field, and a word in a record. */
-static void append_user(struct buffer *out, const char *user)
+static void append_trace_user(struct buffer *out, const char *user)
 {
 	for (; *user != '\0'; user++) {
 		bool is_safe = *user > ' ' && *user <= '~' && strchr("()\\", *user) == NULL;
@@ -51,7 +51,7 @@ static void append_user(struct buffer *out, const char *user)
 	}
 }
 
-static bool is_ascii(struct str text)
+static bool is_ascii_in_trace(struct str text)
 {
 	for (size_t i = 0; i < text.length; i++)
 		if ((unsigned char)text.data[i] >= 0x80)
@@ -69,7 +69,7 @@ void smtp_trace_append(struct buffer *out, const struct smtp_trace *trace,
 	timestamp_format_header(envelope->id.born_us, date);
 	buffer_append_string(out, "Received: ");
 	if (!trace->hides_client)
-		append_from(out, trace);
+		append_trace_from(out, trace);
 	if (trace->tls->version != NULL) {
 		append_two(out, trace->hides_client ? "(using " : "\r\n\t(using ",
 			   trace->tls->version);
@@ -78,14 +78,14 @@ void smtp_trace_append(struct buffer *out, const struct smtp_trace *trace,
 	}
 	if (trace->user != NULL && trace->shows_user) {
 		buffer_append_string(out, "\r\n\t(authenticated as ");
-		append_user(out, trace->user);
+		append_trace_user(out, trace->user);
 		buffer_append_byte(out, ')');
 	}
 	append_two(out, "\r\n\tby ", trace->hostname);
 	append_two(out, " with ", trace->with);
 	append_two(out, " id ", id);
 	/* a trace field must not make the message need SMTPUTF8 */
-	if (envelope->recipient_count == 1 && is_ascii(envelope->recipients[0].address)) {
+	if (envelope->recipient_count == 1 && is_ascii_in_trace(envelope->recipients[0].address)) {
 		buffer_append_string(out, "\r\n\tfor <");
 		buffer_append_str(out, envelope->recipients[0].address);
 		buffer_append_byte(out, '>');
@@ -95,7 +95,7 @@ void smtp_trace_append(struct buffer *out, const struct smtp_trace *trace,
 }
 
 /* "192.0.2.7:53112", "[2001:db8::7]:53112" */
-static void append_address(struct buffer *out, const struct smtp_peer *peer)
+static void append_trace_address(struct buffer *out, const struct smtp_peer *peer)
 {
 	if (peer->address[0] == '\0') {
 		buffer_append_string(out, "local");
@@ -112,7 +112,7 @@ struct str smtp_trace_origin(const struct smtp_trace *trace, struct arena *arena
 	struct buffer text CLEANUP(buffer_clear) = {0};
 
 	append_two(&text, trace->door, " ");
-	append_address(&text, peer);
+	append_trace_address(&text, peer);
 	if (peer->name[0] != '\0')
 		append_two(&text, " name=", peer->name);
 	if (trace->helo != NULL)
@@ -121,7 +121,7 @@ struct str smtp_trace_origin(const struct smtp_trace *trace, struct arena *arena
 		append_two(&text, " tls=", trace->tls->version);
 	if (trace->user != NULL) {
 		buffer_append_string(&text, " user=");
-		append_user(&text, trace->user);
+		append_trace_user(&text, trace->user);
 	}
 	return arena_copy_str(arena, buffer_view(&text));
 }

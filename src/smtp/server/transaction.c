@@ -31,7 +31,7 @@ bool smtp_peer_is_trusted(const struct smtp_server *s)
 	return s->peer.is_ours || s->user != NULL;
 }
 
-static bool normalizes(const struct smtp_server *s)
+static bool normalizes_bare_newlines(const struct smtp_server *s)
 {
 	enum smtp_bare_newline rule = s->service->rules.bare_newline;
 
@@ -46,13 +46,13 @@ static struct smtp_text_rules text_rules(const struct smtp_server *s)
 		.form = SMTP_TEXT_STUFFED, /* until BDAT is sent */
 		.size = s->service->limits.message_size,
 		.hops = s->service->limits.hops,
-		.is_normalized = normalizes(s),
+		.is_normalized = normalizes_bare_newlines(s),
 		.removes_nul = s->service->rules.removes_nul,
 	};
 }
 
 /* Who could have authenticated, and has not, is no more urgent than others (RFC 6710). */
-static int priority_of(const struct smtp_server *s, const struct smtp_argument *mail)
+static int priority_of_mail(const struct smtp_server *s, const struct smtp_argument *mail)
 {
 	return mail->priority > 0 && !smtp_peer_is_trusted(s) ? 0 : mail->priority;
 }
@@ -73,7 +73,7 @@ void smtp_transaction_begin(struct smtp_server *s, const struct smtp_argument *m
 	envelope->require_tls = mail->requires_tls;
 	envelope->release_us = mail->release_us;
 	envelope->deadline = mail->deadline;
-	envelope->priority = priority_of(s, mail);
+	envelope->priority = priority_of_mail(s, mail);
 	envelope->ret = mail->ret;
 	envelope->envid = arena_copy_str(envelope->arena, mail->envid);
 }

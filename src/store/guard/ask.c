@@ -13,7 +13,7 @@ struct guard_change {
 	bool is_removal[]; /* whether each change removes a domain or an address */
 };
 
-static struct guard *of(struct directory_store *base)
+static struct guard *guard_of_store(struct directory_store *base)
 {
 	return CONTAINER_OF(base, struct guard, base);
 }
@@ -26,8 +26,8 @@ static bool lacks_one(const struct directory_record *const *records, size_t coun
 	return false;
 }
 
-static void got(void *context, int error, const struct directory_record *const *records,
-		uint64_t version)
+static void on_guarded_records(void *context, int error,
+			       const struct directory_record *const *records, uint64_t version)
 {
 	struct guard_get *get = context;
 	struct guard *guard = get->guard;
@@ -48,7 +48,7 @@ static void got(void *context, int error, const struct directory_record *const *
 void guard_get(struct directory_store *base, const struct directory_key *keys, size_t count,
 	       directory_got *answered, void *context)
 {
-	struct guard *guard = of(base);
+	struct guard *guard = guard_of_store(base);
 	struct guard_get *get = guard->unused;
 
 	if (guard->is_held) {
@@ -61,14 +61,14 @@ void guard_get(struct directory_store *base, const struct directory_key *keys, s
 		get = memory_alloc(sizeof *get);
 	*get = (struct guard_get){guard, answered, context, count, NULL};
 	guard->under_way++;
-	guard->inner->operations->get(guard->inner, keys, count, got, get);
+	guard->inner->operations->get(guard->inner, keys, count, on_guarded_records, get);
 }
 
 /* An absent record in a list refuses no mail; but an export must not list a held store. */
 void guard_list(struct directory_store *base, enum directory_table table, struct str prefix,
 		struct str after, size_t limit, directory_listed *listed, void *context)
 {
-	struct guard *guard = of(base);
+	struct guard *guard = guard_of_store(base);
 
 	if (guard->is_held)
 		directory_list_fail(listed, context, -ENOTCONN, base->version);
@@ -77,7 +77,7 @@ void guard_list(struct directory_store *base, enum directory_table table, struct
 					       context);
 }
 
-static void changed(void *context, int error, const bool *existed, uint64_t version)
+static void on_guarded_change(void *context, int error, const bool *existed, uint64_t version)
 {
 	struct guard_change *change = context;
 	struct guard *guard = change->guard;
@@ -91,7 +91,7 @@ static void changed(void *context, int error, const bool *existed, uint64_t vers
 	guard_answered(guard);
 }
 
-static bool is_counted(enum directory_table table)
+static bool is_counted_table(enum directory_table table)
 {
 	return table == DIRECTORY_DOMAIN || table == DIRECTORY_ADDRESS;
 }
@@ -99,7 +99,7 @@ static bool is_counted(enum directory_table table)
 void guard_change(struct directory_store *base, const struct directory_change *changes,
 		  size_t count, directory_changed *answered, void *context)
 {
-	struct guard *guard = of(base);
+	struct guard *guard = guard_of_store(base);
 	struct guard_change *change;
 
 	if (guard->is_held) {
@@ -113,17 +113,17 @@ void guard_change(struct directory_store *base, const struct directory_change *c
 	change->count = count;
 	for (size_t i = 0; i < count; i++) {
 		change->is_removal[i] =
-			changes[i].is_removal && is_counted(changes[i].record.key.table);
+			changes[i].is_removal && is_counted_table(changes[i].record.key.table);
 		guard->removing += change->is_removal[i];
 	}
 	guard->under_way++;
-	guard->inner->operations->change(guard->inner, changes, count, changed, change);
+	guard->inner->operations->change(guard->inner, changes, count, on_guarded_change, change);
 }
 
 void guard_missed(struct directory_store *base, uint64_t version, size_t limit,
 		  directory_missed *missed, void *context)
 {
-	struct guard *guard = of(base);
+	struct guard *guard = guard_of_store(base);
 
 	if (guard->is_held)
 		missed(context, -ESTALE, NULL, NULL, 0);
@@ -133,17 +133,17 @@ void guard_missed(struct directory_store *base, uint64_t version, size_t limit,
 
 void guard_begin(struct directory_store *base)
 {
-	directory_store_begin(of(base)->inner);
+	directory_store_begin(guard_of_store(base)->inner);
 }
 
 void guard_end(struct directory_store *base)
 {
-	directory_store_end(of(base)->inner);
+	directory_store_end(guard_of_store(base)->inner);
 }
 
 const char *guard_followed(struct directory_store *base)
 {
-	struct guard *guard = of(base);
+	struct guard *guard = guard_of_store(base);
 	const char *(*followed)(struct directory_store * store) =
 		guard->inner->operations->followed;
 

@@ -29,7 +29,7 @@ static void tell_reset(struct guard *guard)
 		guard->base.handler->reset(guard->base.context);
 }
 
-static void hold(struct guard *guard, const char *reason)
+static void hold_inner_data(struct guard *guard, const char *reason)
 {
 	bool was_up = guard->base.is_up;
 
@@ -46,7 +46,7 @@ static void hold(struct guard *guard, const char *reason)
 }
 
 /* Accepts the data of INNER. */
-static void go_on(struct guard *guard)
+static void accept_inner_data(struct guard *guard)
 {
 	if (guard->is_held) {
 		guard->is_held = false;
@@ -61,7 +61,7 @@ static void go_on(struct guard *guard)
 /* ---- whether the data are those that were seen ---- */
 
 /* Sets REASON to why they are not; "": they are. */
-static void compare(const struct guard *guard, char reason[sizeof guard->reason])
+static void compare_with_seen_data(const struct guard *guard, char reason[sizeof guard->reason])
 {
 	const struct directory_store *inner = guard->inner;
 	const struct store_guard_memory *seen = &guard->seen;
@@ -98,15 +98,15 @@ static void compare_count(const struct guard *guard, uint64_t count,
 			 (unsigned long long)count, (unsigned long long)expected);
 }
 
-static void take_count(struct guard *guard, uint64_t count)
+static void take_count_of_records(struct guard *guard, uint64_t count)
 {
 	char reason[sizeof guard->reason];
 
-	compare(guard, reason);
+	compare_with_seen_data(guard, reason);
 	if (reason[0] == '\0')
 		compare_count(guard, count, reason);
 	if (reason[0] != '\0') {
-		hold(guard, reason);
+		hold_inner_data(guard, reason);
 		return;
 	}
 	memcpy(guard->seen.identity, guard->inner->identity, sizeof guard->seen.identity);
@@ -123,7 +123,7 @@ static void take_count(struct guard *guard, uint64_t count)
 	guard->inner->is_known = guard->seen.count > 0;
 	guard_remember(guard);
 	guard_remember_durably(guard);
-	go_on(guard);
+	accept_inner_data(guard);
 }
 
 static void begin_count(struct guard *guard);
@@ -135,7 +135,7 @@ static void count_later(struct guard *guard)
 	os_timer_start(guard->timer, RETRY_US);
 }
 
-static void counted(void *context, int error, uint64_t count)
+static void on_records_counted(void *context, int error, uint64_t count)
 {
 	struct guard *guard = context;
 
@@ -145,7 +145,7 @@ static void counted(void *context, int error, uint64_t count)
 	else if (guard->must_recount)
 		begin_count(guard);
 	else if (error == 0)
-		take_count(guard, count);
+		take_count_of_records(guard, count);
 	else
 		count_later(guard);
 	guard_answered(guard);
@@ -158,32 +158,32 @@ static void begin_count(struct guard *guard)
 		return;
 	guard->is_counting = true;
 	guard->under_way++;
-	guard->inner->operations->count(guard->inner, counted, guard);
+	guard->inner->operations->count(guard->inner, on_records_counted, guard);
 }
 
 /* ---- events of INNER ---- */
 
-static void judge(struct guard *guard)
+static void judge_inner_data(struct guard *guard)
 {
 	char reason[sizeof guard->reason];
 
-	compare(guard, reason);
+	compare_with_seen_data(guard, reason);
 	if (reason[0] != '\0')
-		hold(guard, reason);
+		hold_inner_data(guard, reason);
 	else if (guard->was_counted && guard->changed == 0 && !guard->is_held)
-		go_on(guard);
+		accept_inner_data(guard);
 	else
 		begin_count(guard);
 }
 
 /* Whether to count: often enough for a good estimate, yet with a cost of few rows a change. */
-static bool is_due(const struct guard *guard)
+static bool is_count_due(const struct guard *guard)
 {
 	return guard->changed > guard->counted / 8;
 }
 
-static void on_changed(void *context, const struct directory_key *keys, const uint64_t *versions,
-		       size_t count)
+static void on_guarded_keys_changed(void *context, const struct directory_key *keys,
+				    const uint64_t *versions, size_t count)
 {
 	struct guard *guard = context;
 
@@ -192,29 +192,29 @@ static void on_changed(void *context, const struct directory_key *keys, const ui
 		guard->changed +=
 			keys[i].table == DIRECTORY_DOMAIN || keys[i].table == DIRECTORY_ADDRESS;
 	if (guard->is_held) {
-		judge(guard);
+		judge_inner_data(guard);
 	} else if (guard->was_counted) {
 		guard->seen.version = guard->inner->version;
 		guard_remember(guard);
-		if (is_due(guard))
+		if (is_count_due(guard))
 			begin_count(guard);
 	}
 	if (guard->base.handler != NULL)
 		guard->base.handler->changed(guard->base.context, keys, versions, count);
 }
 
-static void on_reset(void *context)
+static void on_guarded_store_reset(void *context)
 {
 	struct guard *guard = context;
 
 	guard_mirror(guard);
 	guard->was_counted = false;
 	if (guard->inner->is_up)
-		judge(guard);
+		judge_inner_data(guard);
 	tell_reset(guard);
 }
 
-static void on_state(void *context, bool is_up)
+static void on_guarded_store_state(void *context, bool is_up)
 {
 	struct guard *guard = context;
 
@@ -223,13 +223,13 @@ static void on_state(void *context, bool is_up)
 		tell_state(guard, false);
 		return;
 	}
-	judge(guard);
+	judge_inner_data(guard);
 	/* this may have been decided before the handler was set */
 	if (!guard->was_told && !guard->is_counting)
 		tell_state(guard, guard->base.is_up);
 }
 
-static void on_time(void *context)
+static void on_count_time(void *context)
 {
 	struct guard *guard = context;
 
@@ -242,7 +242,8 @@ static void on_time(void *context)
 	}
 }
 
-static const struct directory_store_handler guard_handler = {on_changed, on_reset, on_state};
+static const struct directory_store_handler guard_handler = {
+	on_guarded_keys_changed, on_guarded_store_reset, on_guarded_store_state};
 
 /* ---- life ---- */
 
@@ -311,7 +312,7 @@ struct directory_store *store_guard_new(struct os_loop *loop, struct directory_s
 	guard->loop = loop;
 	guard->file = file;
 	guard->place = memory_copy_string(place);
-	guard->timer = os_timer_new(loop, on_time, guard);
+	guard->timer = os_timer_new(loop, on_count_time, guard);
 	os_timer_start(guard->timer, COUNT_US);
 	guard->seen = *seen;
 	inner->is_known = guard->seen.count > 0;
@@ -319,6 +320,6 @@ struct directory_store *store_guard_new(struct os_loop *loop, struct directory_s
 	inner->context = guard;
 	guard_mirror(guard);
 	if (inner->is_up)
-		judge(guard);
+		judge_inner_data(guard);
 	return &guard->base;
 }

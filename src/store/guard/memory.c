@@ -15,7 +15,7 @@
 
 enum { PLACES = 2, PLACE_SIZE = STORE_GUARD_FILE_SIZE / PLACES, LINE_MAX = 256 };
 
-static uint64_t digest(const char *text, size_t length)
+static uint64_t digest_memory_text(const char *text, size_t length)
 {
 	uint64_t hash = UINT64_C(14695981039346656037);
 
@@ -25,17 +25,18 @@ static uint64_t digest(const char *text, size_t length)
 }
 
 /* The words VERSION COUNT EPOCH PLACE IDENTITY TURN CHECKSUM; PLACE is a digest. */
-static int print(const struct store_guard_memory *memory, const char *place, char line[LINE_MAX])
+static int print_memory_line(const struct store_guard_memory *memory, const char *place,
+			     char line[LINE_MAX])
 {
 	int length = snprintf(line, LINE_MAX,
 			      "seen %020" PRIu64 " %020" PRIu64 " %010" PRIu64 " %016" PRIx64
 			      " %s %020" PRIu64 " ",
 			      memory->version, memory->count, memory->epoch,
-			      digest(place, strlen(place)),
+			      digest_memory_text(place, strlen(place)),
 			      *memory->identity != '\0' ? memory->identity : "-", memory->turn);
 
 	return length + snprintf(line + length, (size_t)(LINE_MAX - length), "%016" PRIx64 "\n",
-				 digest(line, (size_t)length));
+				 digest_memory_text(line, (size_t)length));
 }
 
 /* Parses the words before the checksum. A line without a turn is of a release that had one place.
@@ -56,7 +57,8 @@ static bool take_words(struct str rest, struct store_guard_memory *memory, uint6
 	       (str_split(&rest, ' ', &word) && str_to_u64(word, &memory->turn));
 }
 
-static bool parse(struct str text, struct store_guard_memory *memory, uint64_t *place_out)
+static bool parse_memory_line(struct str text, struct store_guard_memory *memory,
+			      uint64_t *place_out)
 {
 	ptrdiff_t end = str_find(text, '\n');
 	struct str line = end > 17 ? str_slice(text.data, (size_t)end) : STR("");
@@ -64,13 +66,13 @@ static bool parse(struct str text, struct store_guard_memory *memory, uint64_t *
 
 	if (line.length == 0)
 		return false;
-	snprintf(sum, sizeof sum, "%016" PRIx64, digest(line.data, line.length - 16));
+	snprintf(sum, sizeof sum, "%016" PRIx64, digest_memory_text(line.data, line.length - 16));
 	return memcmp(line.data + line.length - 16, sum, 16) == 0 &&
 	       take_words(str_slice(line.data, line.length - 16), memory, place_out);
 }
 
 /* As it was made, or with a size and no bytes, as after a crash. */
-static bool is_blank(struct str text)
+static bool is_blank_memory(struct str text)
 {
 	for (size_t i = 0; i < text.length; i++)
 		if (text.data[i] != ' ' && text.data[i] != '\n' && text.data[i] != '\0')
@@ -87,9 +89,9 @@ static void read_place(struct str text, unsigned number, struct store_guard_memo
 	struct store_guard_memory found = {.kept = number};
 	uint64_t found_about = 0;
 
-	if (is_blank(line))
+	if (is_blank_memory(line))
 		return;
-	if (!parse(line, &found, &found_about)) {
+	if (!parse_memory_line(line, &found, &found_about)) {
 		log_event(EVENT_STORE_MEMORY_BAD, log_error(-EBADMSG));
 	} else if (*memory->identity == '\0' || found.turn > memory->turn) {
 		*memory = found;
@@ -109,7 +111,7 @@ int store_guard_read(int file, const char *place, struct store_guard_memory *mem
 		return (int)length;
 	for (unsigned i = 0; i < PLACES; i++)
 		read_place(str_slice(text, (size_t)length), i, &memory, &about);
-	if (about == digest(place, strlen(place)))
+	if (about == digest_memory_text(place, strlen(place)))
 		*memory_out = memory;
 	memory_out->turn = memory.turn;
 	memory_out->kept = memory.kept;
@@ -125,7 +127,8 @@ void guard_remember(struct guard *guard)
 	if (guard->file < 0)
 		return;
 	guard->seen.turn++;
-	error = os_file_write(guard->file, line, (size_t)print(&guard->seen, guard->place, line),
+	error = os_file_write(guard->file, line,
+			      (size_t)print_memory_line(&guard->seen, guard->place, line),
 			      (uint64_t)number * PLACE_SIZE);
 	guard->is_unsynced = error == 0;
 	if (error < 0)

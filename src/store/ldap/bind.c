@@ -24,7 +24,7 @@ union size {
 	max_align_t aligned;
 };
 
-static void *alloc(ber_len_t size, void *context)
+static void *alloc_ber_memory(ber_len_t size, void *context)
 {
 	union size *piece = malloc(sizeof *piece + size);
 
@@ -37,8 +37,9 @@ static void *alloc(ber_len_t size, void *context)
 
 static void *alloc_zero(ber_len_t count, ber_len_t size, void *context)
 {
-	void *memory =
-		size > 0 && count > SIZE_MAX / 2 / size ? NULL : alloc(count * size, context);
+	void *memory = size > 0 && count > SIZE_MAX / 2 / size
+			       ? NULL
+			       : alloc_ber_memory(count * size, context);
 
 	if (memory != NULL)
 		memset(memory, 0, count * size);
@@ -56,10 +57,10 @@ static void free_erased(void *memory, void *context)
 	free(piece);
 }
 
-static void *resize(void *memory, ber_len_t size, void *context)
+static void *resize_ber_memory(void *memory, ber_len_t size, void *context)
 {
 	size_t before = memory == NULL ? 0 : ((union size *)memory - 1)->bytes;
-	void *result = alloc(size, context);
+	void *result = alloc_ber_memory(size, context);
 
 	if (result == NULL)
 		return NULL;
@@ -71,7 +72,8 @@ static void *resize(void *memory, ber_len_t size, void *context)
 
 static void erase_what_is_freed(void)
 {
-	static BerMemoryFunctions functions = {alloc, alloc_zero, resize, free_erased};
+	static BerMemoryFunctions functions = {alloc_ber_memory, alloc_zero, resize_ber_memory,
+					       free_erased};
 
 	(void)ber_set_option(NULL, LBER_OPT_MEMORY_FNS, &functions);
 }
@@ -108,7 +110,7 @@ int store_ldap_binder_new(const struct store_ldap_settings *settings,
 }
 
 /* RFC 4515 section 3. */
-static void append_escaped(struct buffer *out, struct str text)
+static void append_filter_value(struct buffer *out, struct str text)
 {
 	for (size_t i = 0; i < text.length; i++) {
 		unsigned char c = (unsigned char)text.data[i];
@@ -130,7 +132,7 @@ static bool append_filter(const struct store_ldap_binder *binder, struct str use
 	buffer_append_string(out, "(|");
 	for (size_t i = 0; i < count; i++) {
 		buffer_append_format(out, "(" STR_FORMAT "=", STR_ARGUMENTS(names[i]));
-		append_escaped(out, user);
+		append_filter_value(out, user);
 		buffer_append_byte(out, ')');
 	}
 	buffer_append_string(out, ")");
@@ -169,16 +171,16 @@ static int try_password(LDAP *ld, const char *dn, struct str password)
 }
 
 /* Whether CODE says that the password is not the user's, or that he may not log in. */
-static bool is_refusal(int code)
+static bool is_refusal_code(int code)
 {
 	return code == LDAP_INVALID_CREDENTIALS || code == LDAP_INAPPROPRIATE_AUTH ||
 	       code == LDAP_NO_SUCH_OBJECT || code == LDAP_INSUFFICIENT_ACCESS ||
 	       code == LDAP_CONSTRAINT_VIOLATION || code == LDAP_UNWILLING_TO_PERFORM;
 }
 
-static enum store_ldap_bound ask_server(const struct store_ldap_binder *binder,
-					const struct link_server *server, struct str user,
-					struct str password, struct buffer *why)
+static enum store_ldap_bound ask_server_to_bind(const struct store_ldap_binder *binder,
+						const struct link_server *server, struct str user,
+						struct str password, struct buffer *why)
 {
 	enum store_ldap_bound bound = STORE_LDAP_NO_ANSWER;
 	LDAP *ld = NULL;
@@ -194,7 +196,7 @@ static enum store_ldap_bound ask_server(const struct store_ldap_binder *binder,
 		code = try_password(ld, dn, password);
 	if (dn != NULL && code == LDAP_SUCCESS)
 		bound = STORE_LDAP_RIGHT;
-	else if (dn != NULL && is_refusal(code))
+	else if (dn != NULL && is_refusal_code(code))
 		bound = STORE_LDAP_WRONG;
 	if (bound == STORE_LDAP_NO_ANSWER)
 		link_describe(ld, code, why);
@@ -214,7 +216,7 @@ enum store_ldap_bound store_ldap_bind(const struct store_ldap_binder *binder, st
 	for (size_t i = 0; i < binder->server_count && bound == STORE_LDAP_NO_ANSWER; i++) {
 		buffer_append_format(why, "%s%s: ", why->length > 0 ? "; " : "",
 				     binder->servers[i].url);
-		bound = ask_server(binder, &binder->servers[i], user, password, why);
+		bound = ask_server_to_bind(binder, &binder->servers[i], user, password, why);
 	}
 	return bound;
 }

@@ -11,18 +11,18 @@
 
 enum { LOOKAHEAD = 8 };
 
-static bool is_special(char byte)
+static bool is_special_in_dn(char byte)
 {
 	return (unsigned char)byte < ' ' || byte == 0x7f || strchr(",+\"\\<>;=#", byte) != NULL;
 }
 
 /* Appends TEXT with single spaces, none at its ends, and special bytes escaped; also escapes what
  * is not ASCII, unless IS_UNICODE. */
-static void append_escaped(struct buffer *out, struct str text, bool is_unicode)
+static void append_escaped_dn_text(struct buffer *out, struct str text, bool is_unicode)
 {
 	text = str_trim(text);
 	for (size_t i = 0; i < text.length; i++) {
-		if (is_special(text.data[i]) ||
+		if (is_special_in_dn(text.data[i]) ||
 		    (!is_unicode && (unsigned char)text.data[i] >= 0x80))
 			buffer_append_format(out, "\\%02x", (unsigned char)text.data[i]);
 		else if (text.data[i] != ' ' || text.data[i - 1] != ' ')
@@ -30,32 +30,32 @@ static void append_escaped(struct buffer *out, struct str text, bool is_unicode)
 	}
 }
 
-static void append_value(struct buffer *out, const struct berval *value)
+static void append_folded_value(struct buffer *out, const struct berval *value)
 {
 	size_t length = 0;
 	uint8_t *folded = u8_casefold((const uint8_t *)value->bv_val, value->bv_len, NULL,
 				      UNINORM_NFC, NULL, &length);
 
 	if (folded != NULL)
-		append_escaped(out, str_slice((const char *)folded, length), true);
+		append_escaped_dn_text(out, str_slice((const char *)folded, length), true);
 	else if (errno == ENOMEM)
 		panic("out of memory");
 	else /* not UTF-8 */
-		append_escaped(out, str_slice(value->bv_val, value->bv_len), false);
+		append_escaped_dn_text(out, str_slice(value->bv_val, value->bv_len), false);
 	free(folded);
 }
 
-static void append_part(struct buffer *out, const LDAPAVA *part)
+static void append_part_of_rdn(struct buffer *out, const LDAPAVA *part)
 {
 	size_t start = out->length;
 
 	buffer_append(out, part->la_attr.bv_val, part->la_attr.bv_len);
 	str_lower(buffer_data(out) + start, out->length - start);
 	buffer_append_byte(out, '=');
-	append_value(out, &part->la_value);
+	append_folded_value(out, &part->la_value);
 }
 
-static int compare(const void *a, const void *b)
+static int compare_rdn_parts(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -68,11 +68,11 @@ static void append_parts(struct buffer *out, LDAPRDN rdn, size_t count)
 
 	for (size_t i = 0; i < count; i++) {
 		buffer_reset(&text);
-		append_part(&text, rdn[i]);
+		append_part_of_rdn(&text, rdn[i]);
 		buffer_append_byte(&text, '\0');
 		parts[i] = memory_copy_string(buffer_data(&text));
 	}
-	qsort(parts, count, sizeof(*parts), compare);
+	qsort(parts, count, sizeof(*parts), compare_rdn_parts);
 	for (size_t i = 0; i < count; i++) {
 		buffer_append_string(out, i > 0 ? "+" : "");
 		buffer_append_string(out, parts[i]);
@@ -89,7 +89,7 @@ static void append_rdn(struct buffer *out, LDAPRDN rdn)
 	while (rdn[count] != NULL)
 		count++;
 	if (count == 1)
-		append_part(out, rdn[0]);
+		append_part_of_rdn(out, rdn[0]);
 	else
 		append_parts(out, rdn, count);
 }
@@ -106,7 +106,7 @@ static struct str without_identifier(struct str text)
 }
 
 /* Checks first, as libldap reads beyond the end of some names. NULL: TEXT is not a valid name. */
-static LDAPDN parse(struct str text)
+static LDAPDN parse_dn(struct str text)
 {
 	struct str name = without_identifier(text);
 	char copy[DN_MAX + LOOKAHEAD];
@@ -122,7 +122,7 @@ static LDAPDN parse(struct str text)
 
 int dn_normalize(struct str text, struct buffer *out)
 {
-	LDAPDN dn = parse(text);
+	LDAPDN dn = parse_dn(text);
 	size_t count = 0;
 
 	if (dn == NULL)

@@ -36,17 +36,17 @@ static bool is_readable(const struct store_ldap *ldap)
 	       os_clock_monotonic_us() < ldap->store.fresh_us + ldap->ttl_us;
 }
 
-static void take_state(struct store_ldap *ldap)
+static void take_state_of_copy(struct store_ldap *ldap)
 {
 	memcpy(ldap->store.identity, ldap->copy->identity, sizeof(ldap->store.identity));
 	ldap->store.version = ldap->copy->version;
 }
 
-static void judge(struct store_ldap *ldap)
+static void judge_readability(struct store_ldap *ldap)
 {
 	bool is_up = is_readable(ldap) && ldap->copy->is_up;
 
-	take_state(ldap);
+	take_state_of_copy(ldap);
 	if (is_up)
 		os_timer_start(ldap->expiry,
 			       ldap->store.fresh_us + ldap->ttl_us - os_clock_monotonic_us());
@@ -60,10 +60,10 @@ static void judge(struct store_ldap *ldap)
 
 static void on_expiry(void *context)
 {
-	judge(context);
+	judge_readability(context);
 }
 
-static void on_moved(void *context)
+static void on_follower_moved(void *context)
 {
 	struct store_ldap *ldap = context;
 
@@ -72,110 +72,113 @@ static void on_moved(void *context)
 	ldap->store.fresh_us = follower_fresh_us(ldap->follower);
 	ldap->store.lost_us = follower_lost_us(ldap->follower);
 	store_sqlite_follow(ldap->copy);
-	judge(ldap);
+	judge_readability(ldap);
 	/* clients must drop cached refusals */
 	if (!was_lost && ldap->store.lost_us != 0 && ldap->store.handler != NULL)
 		ldap->store.handler->reset(ldap->store.context);
 }
 
-static void on_start(void *context)
+static void on_start_of_follower(void *context)
 {
 	struct store_ldap *ldap = context;
 
-	judge(ldap);
+	judge_readability(ldap);
 	follower_start(ldap->follower);
 }
 
 /* --- events of the copy --- */
 
-static void on_changed(void *context, const struct directory_key *keys, const uint64_t *versions,
-		       size_t count)
+static void on_copy_changed(void *context, const struct directory_key *keys,
+			    const uint64_t *versions, size_t count)
 {
 	struct store_ldap *ldap = context;
 
-	take_state(ldap);
+	take_state_of_copy(ldap);
 	ldap->store.handler->changed(ldap->store.context, keys, versions, count);
 }
 
-static void on_reset(void *context)
+static void on_copy_reset(void *context)
 {
 	struct store_ldap *ldap = context;
 
-	take_state(ldap);
+	take_state_of_copy(ldap);
 	ldap->store.handler->reset(ldap->store.context);
 }
 
-static void on_state(void *context, bool is_up)
+static void on_copy_state(void *context, bool is_up)
 {
 	(void)is_up;
-	judge(context);
+	judge_readability(context);
 }
 
-static const struct directory_store_handler handler = {on_changed, on_reset, on_state};
+static const struct directory_store_handler handler = {on_copy_changed, on_copy_reset,
+						       on_copy_state};
 
 /* --- operations --- */
 
-static struct store_ldap *of(struct directory_store *store)
+static struct store_ldap *ldap_of_store(struct directory_store *store)
 {
 	return (struct store_ldap *)store;
 }
 
-static void get(struct directory_store *store, const struct directory_key *keys, size_t count,
-		directory_got *got, void *context)
+static void get_from_ldap_copy(struct directory_store *store, const struct directory_key *keys,
+			       size_t count, directory_got *got, void *context)
 {
-	struct directory_store *copy = of(store)->copy;
+	struct directory_store *copy = ldap_of_store(store)->copy;
 
-	if (is_readable(of(store)))
+	if (is_readable(ldap_of_store(store)))
 		copy->operations->get(copy, keys, count, got, context);
 	else
 		got(context, -ENOTCONN, NULL, store->version);
 }
 
-static void list(struct directory_store *store, enum directory_table table, struct str prefix,
-		 struct str after, size_t limit, directory_listed *listed, void *context)
+static void list_from_ldap_copy(struct directory_store *store, enum directory_table table,
+				struct str prefix, struct str after, size_t limit,
+				directory_listed *listed, void *context)
 {
-	struct directory_store *copy = of(store)->copy;
+	struct directory_store *copy = ldap_of_store(store)->copy;
 
-	if (is_readable(of(store)))
+	if (is_readable(ldap_of_store(store)))
 		copy->operations->list(copy, table, prefix, after, limit, listed, context);
 	else
 		directory_list_fail(listed, context, -ENOTCONN, store->version);
 }
 
-static void change(struct directory_store *store, const struct directory_change *changes,
-		   size_t count, directory_changed *changed, void *context)
+static void refuse_change_of_ldap(struct directory_store *store,
+				  const struct directory_change *changes, size_t count,
+				  directory_changed *changed, void *context)
 {
 	(void)changes;
 	(void)count;
 	changed(context, -EOPNOTSUPP, NULL, store->version);
 }
 
-static void missed(struct directory_store *store, uint64_t version, size_t limit,
-		   directory_missed *told, void *context)
+static void tell_missed_of_ldap_copy(struct directory_store *store, uint64_t version, size_t limit,
+				     directory_missed *told, void *context)
 {
-	struct directory_store *copy = of(store)->copy;
+	struct directory_store *copy = ldap_of_store(store)->copy;
 
 	copy->operations->missed(copy, version, limit, told, context);
 }
 
-static void begin(struct directory_store *store)
+static void begin_reading_ldap_copy(struct directory_store *store)
 {
-	directory_store_begin(of(store)->copy);
+	directory_store_begin(ldap_of_store(store)->copy);
 }
 
-static void end(struct directory_store *store)
+static void end_reading_ldap_copy(struct directory_store *store)
 {
-	directory_store_end(of(store)->copy);
+	directory_store_end(ldap_of_store(store)->copy);
 }
 
-static void accept(struct directory_store *store)
+static void accept_ldap_data(struct directory_store *store)
 {
-	follower_accept(of(store)->follower);
+	follower_accept(ldap_of_store(store)->follower);
 }
 
-static const char *followed(struct directory_store *store)
+static const char *followed_ldap_server(struct directory_store *store)
 {
-	return follower_server(of(store)->follower);
+	return follower_server(ldap_of_store(store)->follower);
 }
 
 static void free_settings(struct follower_settings *settings)
@@ -186,9 +189,9 @@ static void free_settings(struct follower_settings *settings)
 	entry_map_free(settings->map);
 }
 
-static void free_store(struct directory_store *store)
+static void free_ldap_store(struct directory_store *store)
 {
-	struct store_ldap *ldap = of(store);
+	struct store_ldap *ldap = ldap_of_store(store);
 
 	os_task_cancel(ldap->loop, &ldap->start);
 	if (!follower_free(ldap->follower))
@@ -202,15 +205,15 @@ static void free_store(struct directory_store *store)
 }
 
 static const struct directory_store_operations operations = {
-	.get = get,
-	.list = list,
-	.change = change,
-	.missed = missed,
-	.begin = begin,
-	.end = end,
-	.followed = followed,
-	.accept = accept,
-	.free = free_store,
+	.get = get_from_ldap_copy,
+	.list = list_from_ldap_copy,
+	.change = refuse_change_of_ldap,
+	.missed = tell_missed_of_ldap_copy,
+	.begin = begin_reading_ldap_copy,
+	.end = end_reading_ldap_copy,
+	.followed = followed_ldap_server,
+	.accept = accept_ldap_data,
+	.free = free_ldap_store,
 };
 
 /* --- opening --- */
@@ -239,12 +242,12 @@ int store_ldap_new(struct os_loop *loop, const struct store_ldap_settings *setti
 	ldap->store.operations = &operations;
 	ldap->store.fresh_us = INT64_MIN;
 	ldap->loop = loop;
-	ldap->start = (struct os_task){.call = on_start, .context = ldap};
+	ldap->start = (struct os_task){.call = on_start_of_follower, .context = ldap};
 	ldap->expiry = os_timer_new(loop, on_expiry, ldap);
 	(void)setenv("LDAPNOINIT", "1", 1); /* ldap.conf must have no effect */
 	error = take_settings(ldap, settings, why);
 	if (error < 0) {
-		free_store(&ldap->store);
+		free_ldap_store(&ldap->store);
 		return error;
 	}
 	ldap->urls = memory_alloc_zero(settings->url_count, sizeof(*ldap->urls));
@@ -258,19 +261,20 @@ int store_ldap_new(struct os_loop *loop, const struct store_ldap_settings *setti
 
 int store_ldap_open(struct directory_store *store, struct buffer *why)
 {
-	struct store_ldap *ldap = of(store);
+	struct store_ldap *ldap = ldap_of_store(store);
 	int error = store_sqlite_open(ldap->loop, ldap->settings.path, &ldap->copy, why);
 
 	if (error < 0)
 		return error;
 	ldap->copy->handler = &handler;
 	ldap->copy->context = ldap;
-	error = follower_new(ldap->loop, &ldap->settings, on_moved, ldap, &ldap->follower, why);
+	error = follower_new(ldap->loop, &ldap->settings, on_follower_moved, ldap, &ldap->follower,
+			     why);
 	if (error < 0)
 		return error;
 	store->fresh_us = follower_fresh_us(ldap->follower);
 	store->lost_us = follower_lost_us(ldap->follower);
-	take_state(ldap);
+	take_state_of_copy(ldap);
 	os_loop_defer(ldap->loop, &ldap->start);
 	return 0;
 }

@@ -33,8 +33,9 @@ static void batch_result(struct postgresql_request *request, unsigned statement,
 	}
 }
 
-static void say(struct postgresql_batch *batch, enum postgresql_statement statement,
-		enum directory_table table, struct postgresql_array *arrays, size_t count)
+static void execute_with_arrays(struct postgresql_batch *batch, enum postgresql_statement statement,
+				enum directory_table table, struct postgresql_array *arrays,
+				size_t count)
 {
 	struct postgresql_parameter parameters[DIRECTORY_COLUMNS_MAX + 2];
 	char name[40];
@@ -66,12 +67,13 @@ static void say_removal(struct postgresql_batch *batch, enum postgresql_statemen
 		if (item->change->is_removal == is_removal)
 			postgresql_array_add(&keys, item->change->record.key.name);
 	if (keys.count > 0)
-		say(batch, statement, table, &keys, 1);
+		execute_with_arrays(batch, statement, table, &keys, 1);
 	postgresql_array_clear(&keys);
 }
 
-static size_t add_row(const struct directory_schema *schema, const struct directory_record *record,
-		      struct postgresql_array *arrays)
+static size_t add_row_to_arrays(const struct directory_schema *schema,
+				const struct directory_record *record,
+				struct postgresql_array *arrays)
 {
 	struct str list = record->key.name;
 	struct str member = {0};
@@ -100,15 +102,16 @@ static void say_puts(struct postgresql_batch *batch, enum directory_table table)
 
 	HASH_ITER (hh, batch->items[table], item, next)
 		if (!item->change->is_removal)
-			count = add_row(&batch->store->schemas[table], &item->change->record,
-					arrays);
+			count = add_row_to_arrays(&batch->store->schemas[table],
+						  &item->change->record, arrays);
 	if (count > 0)
-		say(batch, POSTGRESQL_PUT, table, arrays, count);
+		execute_with_arrays(batch, POSTGRESQL_PUT, table, arrays, count);
 	clear_arrays(arrays, count);
 }
 
-static void add_children(const struct directory_schema *schema,
-			 const struct directory_record *record, struct postgresql_array arrays[3])
+static void add_children_to_arrays(const struct directory_schema *schema,
+				   const struct directory_record *record,
+				   struct postgresql_array arrays[3])
 {
 	size_t position = 0;
 
@@ -131,9 +134,11 @@ static void say_children(struct postgresql_batch *batch, enum directory_table ta
 
 	HASH_ITER (hh, batch->items[table], item, next)
 		if (!item->change->is_removal)
-			add_children(&batch->store->schemas[table], &item->change->record, arrays);
+			add_children_to_arrays(&batch->store->schemas[table], &item->change->record,
+					       arrays);
 	if (arrays[0].count > 0)
-		say(batch, POSTGRESQL_PUT_CHILDREN, table, arrays, COUNT_OF(arrays));
+		execute_with_arrays(batch, POSTGRESQL_PUT_CHILDREN, table, arrays,
+				    COUNT_OF(arrays));
 	clear_arrays(arrays, COUNT_OF(arrays));
 }
 

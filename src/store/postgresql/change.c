@@ -25,7 +25,7 @@ static void edit_free(struct postgresql_edit *edit)
 	arena_free(edit->arena); /* holds EDIT, too */
 }
 
-static void answer(struct postgresql_edit *edit, int error)
+static void answer_edit(struct postgresql_edit *edit, int error)
 {
 	edit->changed(edit->context, error, error == 0 ? edit->existed : NULL, edit->version);
 	edit_free(edit);
@@ -63,7 +63,7 @@ static void put_back(struct postgresql_batch *batch)
 	batch->edits = NULL;
 }
 
-static int told_error(const struct postgresql_failure *failure)
+static int error_told_of_change(const struct postgresql_failure *failure)
 {
 	switch (failure->error) {
 	case -EROFS:
@@ -77,7 +77,8 @@ static int told_error(const struct postgresql_failure *failure)
 }
 
 /* Logs a failure once, and again if it is a different one, or a change has succeeded meanwhile. */
-static void log_failure(struct postgresql_writer *writer, const struct postgresql_failure *failure)
+static void log_failed_change(struct postgresql_writer *writer,
+			      const struct postgresql_failure *failure)
 {
 	if (writer->has_failed && strcmp(writer->failed_state, failure->state) == 0)
 		return;
@@ -111,21 +112,21 @@ static void batch_failed(struct postgresql_batch *batch, const struct postgresql
 		struct postgresql_edit *edit = batch->edits;
 
 		batch->edits = NULL;
-		answer(edit, -ESTALE);
+		answer_edit(edit, -ESTALE);
 		return;
 	}
-	log_failure(writer, failure);
+	log_failed_change(writer, failure);
 	while (batch->edits != NULL) {
 		struct postgresql_edit *edit = batch->edits;
 
 		DL_DELETE(batch->edits, edit);
-		answer(edit, told_error(failure));
+		answer_edit(edit, error_told_of_change(failure));
 	}
 }
 
 /* After a failure the transaction is still open, but aborted. */
-static void request_free(struct postgresql_request *request,
-			 const struct postgresql_failure *failure)
+static void free_writer_request(struct postgresql_request *request,
+				const struct postgresql_failure *failure)
 {
 	(void)failure;
 	free(request);
@@ -135,7 +136,7 @@ static void roll_back(struct postgresql_writer *writer)
 {
 	struct postgresql_request *request = memory_alloc_zero(1, sizeof *request);
 
-	request->done = request_free;
+	request->done = free_writer_request;
 	postgresql_link_query(writer->link, "ROLLBACK", NULL, 0);
 	postgresql_link_end(writer->link, request);
 }
@@ -157,7 +158,7 @@ static void batch_done(struct postgresql_request *request, const struct postgres
 	postgresql_batch_free(batch);
 }
 
-static void pump(void *context)
+static void send_waiting_changes(void *context)
 {
 	struct postgresql_store *store = context;
 	struct postgresql_writer *writer = &store->writer;
@@ -224,7 +225,7 @@ void postgresql_writer_seen(struct postgresql_store *store)
 		struct postgresql_edit *edit = writer->unseen;
 
 		DL_DELETE(writer->unseen, edit);
-		answer(edit, 0);
+		answer_edit(edit, 0);
 	}
 }
 
@@ -250,7 +251,7 @@ static void beat_done(struct postgresql_request *request, const struct postgresq
 }
 
 /* A heartbeat: shows whether the connection is alive, and the primary's version. */
-static void beat(struct postgresql_store *store)
+static void send_database_heartbeat(struct postgresql_store *store)
 {
 	struct postgresql_writer *writer = &store->writer;
 
@@ -264,7 +265,7 @@ static void beat(struct postgresql_store *store)
 	postgresql_link_end(writer->link, &writer->beat);
 }
 
-static void give_up(struct postgresql_store *store)
+static void give_up_late_edits(struct postgresql_store *store)
 {
 	struct postgresql_writer *writer = &store->writer;
 	int64_t since = os_clock_monotonic_us() - STORE_POSTGRESQL_PATIENCE_US;
@@ -273,18 +274,18 @@ static void give_up(struct postgresql_store *store)
 		struct postgresql_edit *edit = writer->waiting;
 
 		DL_DELETE(writer->waiting, edit);
-		answer(edit, -ENOTCONN);
+		answer_edit(edit, -ENOTCONN);
 	}
 }
 
-static void on_time(void *context)
+static void on_writer_time(void *context)
 {
 	struct postgresql_store *store = context;
 	struct postgresql_writer *writer = &store->writer;
 
-	give_up(store);
+	give_up_late_edits(store);
 	postgresql_writer_seen(store);
-	beat(store);
+	send_database_heartbeat(store);
 	os_timer_start(writer->timer, writer->waiting != NULL || writer->unseen != NULL
 					      ? SECOND_US / 10
 				      : store->follower.is_standby ? STANDBY_BEAT_US
@@ -293,7 +294,7 @@ static void on_time(void *context)
 
 /* ---- the connection ---- */
 
-static void ready(void *context, const struct postgresql_about *about)
+static void on_writer_ready(void *context, const struct postgresql_about *about)
 {
 	struct postgresql_store *store = context;
 
@@ -305,14 +306,14 @@ static void ready(void *context, const struct postgresql_about *about)
 	os_loop_defer(store->loop, &store->writer.pump);
 }
 
-static void on_connected(void *context)
+static void on_writer_connected(void *context)
 {
 	struct postgresql_store *store = context;
 
 	postgresql_setup_begin(&store->writer.setup, store->writer.link, store, 0);
 }
 
-static void on_lost(void *context)
+static void on_writer_lost(void *context)
 {
 	struct postgresql_store *store = context;
 
@@ -322,13 +323,14 @@ static void on_lost(void *context)
 
 void postgresql_writer_start(struct postgresql_store *store)
 {
-	static const struct postgresql_link_handler handler = {on_connected, on_lost, NULL};
+	static const struct postgresql_link_handler handler = {on_writer_connected, on_writer_lost,
+							       NULL};
 	struct postgresql_writer *writer = &store->writer;
 
-	writer->pump = (struct os_task){.call = pump, .context = store};
-	writer->timer = os_timer_new(store->loop, on_time, store);
+	writer->pump = (struct os_task){.call = send_waiting_changes, .context = store};
+	writer->timer = os_timer_new(store->loop, on_writer_time, store);
 	writer->setup.may_change = true;
-	writer->setup.ready = ready;
+	writer->setup.ready = on_writer_ready;
 	writer->setup.context = store;
 	os_timer_start(writer->timer, SECOND_US);
 	writer->link = postgresql_link_new(store->loop, &store->databases, "change", 5 * SECOND_US,

@@ -15,8 +15,8 @@ struct postgresql_counting {
 	uint64_t count;
 };
 
-static void on_result(struct postgresql_request *request, unsigned statement,
-		      const PGresult *result)
+static void on_count_result(struct postgresql_request *request, unsigned statement,
+			    const PGresult *result)
 {
 	struct postgresql_counting *counting = request->context;
 
@@ -26,7 +26,8 @@ static void on_result(struct postgresql_request *request, unsigned statement,
 		postgresql_link_doubt(request, "a count of another shape than was asked for");
 }
 
-static void done(struct postgresql_request *request, const struct postgresql_failure *failure)
+static void on_count_done(struct postgresql_request *request,
+			  const struct postgresql_failure *failure)
 {
 	struct postgresql_counting *counting = request->context;
 	struct postgresql_reader *reader = &counting->store->reader;
@@ -53,8 +54,8 @@ void postgresql_count(struct directory_store *base, directory_counted *counted, 
 	counting->store = store;
 	counting->counted = counted;
 	counting->context = context;
-	counting->request =
-		(struct postgresql_request){.result = on_result, .done = done, .context = counting};
+	counting->request = (struct postgresql_request){
+		.result = on_count_result, .done = on_count_done, .context = counting};
 	postgresql_link_query(
 		store->reader.link,
 		"SELECT (SELECT count(*) FROM domain) + (SELECT count(*) FROM address)", NULL, 0);

@@ -35,7 +35,7 @@ static const struct {
 	{"replication", "", true},
 };
 
-static const char *value_of(const PQconninfoOption *options, const char *name)
+static const char *value_of_database_option(const PQconninfoOption *options, const char *name)
 {
 	for (; options->keyword != NULL; options++)
 		if (strcmp(options->keyword, name) == 0)
@@ -69,8 +69,8 @@ static size_t count_pieces(const char *list)
 	return count;
 }
 
-static void set(struct postgresql_database *database, size_t *count, const char *name,
-		const char *value)
+static void set_database_parameter(struct postgresql_database *database, size_t *count,
+				   const char *name, const char *value)
 {
 	for (size_t i = 0; i < *count; i++)
 		if (strcmp(database->names[i], name) == 0) {
@@ -88,7 +88,7 @@ static const char *own_name(struct arena *arena)
 	const char *name = "";
 
 	if (defaults != NULL)
-		name = arena_copy(arena, str_from(value_of(defaults, "user")));
+		name = arena_copy(arena, str_from(value_of_database_option(defaults, "user")));
 	PQconninfoFree(defaults);
 	return name;
 }
@@ -97,10 +97,12 @@ static void set_defaults(struct arena *arena, struct postgresql_database *databa
 			 const PQconninfoOption *options)
 {
 	for (size_t i = 0; i < COUNT_OF(settings); i++)
-		if (settings[i].is_fixed || *value_of(options, settings[i].name) == '\0')
-			set(database, count, settings[i].name, settings[i].value);
-	if (*value_of(options, "user") == '\0')
-		set(database, count, "user", own_name(arena));
+		if (settings[i].is_fixed ||
+		    *value_of_database_option(options, settings[i].name) == '\0')
+			set_database_parameter(database, count, settings[i].name,
+					       settings[i].value);
+	if (*value_of_database_option(options, "user") == '\0')
+		set_database_parameter(database, count, "user", own_name(arena));
 }
 
 static const char *first_set(const char *a, const char *b, const char *c)
@@ -110,14 +112,17 @@ static const char *first_set(const char *a, const char *b, const char *c)
 	return b != NULL && *b != '\0' ? b : c;
 }
 
-static void set_place(struct arena *arena, struct postgresql_database *database, size_t *count,
-		      const PQconninfoOption *options, size_t position)
+static void set_place_of_database(struct arena *arena, struct postgresql_database *database,
+				  size_t *count, const PQconninfoOption *options, size_t position)
 {
-	const char *hosts = first_set(value_of(options, "host"), getenv("PGHOST"), "");
-	const char *ports = first_set(value_of(options, "port"), getenv("PGPORT"), "5432");
+	const char *hosts =
+		first_set(value_of_database_option(options, "host"), getenv("PGHOST"), "");
+	const char *ports =
+		first_set(value_of_database_option(options, "port"), getenv("PGPORT"), "5432");
 	const char *host = arena_copy(arena, piece_at(hosts, position));
 	const char *port = arena_copy(arena, piece_at(ports, position));
-	const char *address = arena_copy(arena, piece_at(value_of(options, "hostaddr"), position));
+	const char *address = arena_copy(
+		arena, piece_at(value_of_database_option(options, "hostaddr"), position));
 	union os_socket_address parsed;
 	struct buffer label = {0};
 	uint64_t number = 0;
@@ -127,24 +132,24 @@ static void set_place(struct arena *arena, struct postgresql_database *database,
 	if (!str_to_u64(str_from(port), &number) || number == 0 || number > UINT16_MAX)
 		number = 5432;
 	database->port = (uint16_t)number;
-	set(database, count, "host", host);
-	set(database, count, "port", port);
+	set_database_parameter(database, count, "host", host);
+	set_database_parameter(database, count, "port", port);
 	if (*address == '\0' && *host != '\0' && *host != '/' && *host != '@' &&
 	    !os_socket_address_parse(host, database->port, &parsed))
 		database->host = host;
-	set(database, count, "hostaddr", address);
+	set_database_parameter(database, count, "hostaddr", address);
 	for (database->address_slot = 0;
 	     strcmp(database->names[database->address_slot], "hostaddr") != 0;)
 		database->address_slot++;
 	host = first_set(host, address, "local");
 	buffer_append_format(&label, strchr(host, ':') != NULL ? "[%s]:%s/%s" : "%s:%s/%s", host,
-			     port, value_of(options, "dbname"));
+			     port, value_of_database_option(options, "dbname"));
 	database->label = arena_copy(arena, buffer_view(&label));
 	buffer_clear(&label);
 }
 
-static void add(struct postgresql_databases *databases, const PQconninfoOption *options,
-		size_t position)
+static void add_database_at_position(struct postgresql_databases *databases,
+				     const PQconninfoOption *options, size_t position)
 {
 	struct arena *arena = databases->arena;
 	struct postgresql_database *database = &databases->list[databases->count++];
@@ -157,13 +162,14 @@ static void add(struct postgresql_databases *databases, const PQconninfoOption *
 	database->values = arena_alloc(arena, room * sizeof *database->values);
 	for (const PQconninfoOption *option = options; option->keyword != NULL; option++)
 		if (option->val != NULL)
-			set(database, &count, arena_copy(arena, str_from(option->keyword)),
-			    arena_copy(arena, str_from(option->val)));
+			set_database_parameter(database, &count,
+					       arena_copy(arena, str_from(option->keyword)),
+					       arena_copy(arena, str_from(option->val)));
 	set_defaults(arena, database, &count, options);
-	set_place(arena, database, &count, options, position);
+	set_place_of_database(arena, database, &count, options, position);
 }
 
-static int refuse(const char *reason)
+static int refuse_conninfo(const char *reason)
 {
 	log_event(EVENT_STORE_REFUSED, log_string(role, "configuration"),
 		  log_str(reason, str_slice(reason, strcspn(reason, "\n"))));
@@ -179,15 +185,16 @@ static int parse_one(struct postgresql_databases *databases, const char *text)
 	int result = 0;
 
 	if (options == NULL) {
-		result = refuse(error != NULL ? error : "out of memory");
+		result = refuse_conninfo(error != NULL ? error : "out of memory");
 		PQfreemem(error);
 		return result;
 	}
-	hosts = count_pieces(value_of(options, "host"));
-	if (count_pieces(value_of(options, "hostaddr")) > hosts)
-		hosts = count_pieces(value_of(options, "hostaddr"));
-	if (*value_of(options, "service") != '\0')
-		result = refuse("service is not read: write what it says into database itself");
+	hosts = count_pieces(value_of_database_option(options, "host"));
+	if (count_pieces(value_of_database_option(options, "hostaddr")) > hosts)
+		hosts = count_pieces(value_of_database_option(options, "hostaddr"));
+	if (*value_of_database_option(options, "service") != '\0')
+		result = refuse_conninfo(
+			"service is not read: write what it says into database itself");
 	else {
 		struct postgresql_database *longer =
 			arena_alloc(databases->arena, (databases->count + hosts) * sizeof *longer);
@@ -196,7 +203,7 @@ static int parse_one(struct postgresql_databases *databases, const char *text)
 			memcpy(longer, databases->list, databases->count * sizeof *longer);
 		databases->list = longer;
 		for (size_t i = 0; i < hosts; i++)
-			add(databases, options, i);
+			add_database_at_position(databases, options, i);
 	}
 	PQconninfoFree(options);
 	return result;
@@ -207,7 +214,7 @@ int postgresql_databases_parse(struct os_loop *loop, const char *const *texts, s
 {
 	struct postgresql_databases databases = {.arena = arena_new()};
 	bool has_names = false;
-	int error = count == 0 ? refuse("no database is named") : 0;
+	int error = count == 0 ? refuse_conninfo("no database is named") : 0;
 
 	for (size_t i = 0; error == 0 && i < count; i++)
 		error = parse_one(&databases, texts[i]);

@@ -61,7 +61,7 @@ static void take_changes(struct postgresql_follower *follower, const PGresult *r
 	}
 }
 
-static void take_state(struct postgresql_follower *follower, const PGresult *result)
+static void take_state_of_database(struct postgresql_follower *follower, const PGresult *result)
 {
 	struct postgresql_about *about = &follower->about;
 
@@ -79,8 +79,8 @@ static void take_state(struct postgresql_follower *follower, const PGresult *res
 				       : strtoll(postgresql_link_value(result, 0, 5), NULL, 10);
 }
 
-static void on_result(struct postgresql_request *request, unsigned statement,
-		      const PGresult *result)
+static void on_poll_result(struct postgresql_request *request, unsigned statement,
+			   const PGresult *result)
 {
 	bool is_so = statement == 0 ? PQnfields(result) == 4 && PQntuples(result) <= CHANGES_MAX
 				    : PQnfields(result) == 6 && PQntuples(result) <= 1;
@@ -90,7 +90,7 @@ static void on_result(struct postgresql_request *request, unsigned statement,
 	else if (statement == 0)
 		take_changes(&store_of(request)->follower, result);
 	else
-		take_state(&store_of(request)->follower, result);
+		take_state_of_database(&store_of(request)->follower, result);
 }
 
 /* ---- reporting ---- */
@@ -111,7 +111,7 @@ static void tell_everything(struct postgresql_store *store, const struct postgre
 		store->base.handler->reset(store->base.context);
 }
 
-static void tell(struct postgresql_store *store)
+static void tell_polled_changes(struct postgresql_store *store)
 {
 	struct postgresql_follower *follower = &store->follower;
 	const struct postgresql_about *about = &follower->about;
@@ -225,8 +225,8 @@ static bool leave_cut_off(struct postgresql_store *store)
 
 /* ---- asking ---- */
 
-static void request_free(struct postgresql_request *request,
-			 const struct postgresql_failure *failure)
+static void free_poll_request(struct postgresql_request *request,
+			      const struct postgresql_failure *failure)
 {
 	(void)failure;
 	free(request);
@@ -236,14 +236,14 @@ static void listen_here(struct postgresql_store *store)
 {
 	struct postgresql_request *request = memory_alloc_zero(1, sizeof *request);
 
-	request->done = request_free;
+	request->done = free_poll_request;
 	postgresql_link_query(store->reader.link, "LISTEN stagepost_directory", NULL, 0);
 	postgresql_link_end(store->reader.link, request);
 }
 
 static void poll_done(struct postgresql_request *request, const struct postgresql_failure *failure);
 
-static void ask(struct postgresql_store *store)
+static void poll_postgresql_changes(struct postgresql_store *store)
 {
 	struct postgresql_follower *follower = &store->follower;
 	char version[24];
@@ -264,23 +264,23 @@ static void ask(struct postgresql_store *store)
 	follower->is_everything = false;
 	follower->about = (struct postgresql_about){0};
 	follower->request = (struct postgresql_request){
-		.result = on_result, .done = poll_done, .context = store};
+		.result = on_poll_result, .done = poll_done, .context = store};
 	postgresql_link_query(store->reader.link, changes_sql, &parameter, 1);
 	postgresql_link_query(store->reader.link, state_sql, NULL, 0);
 	postgresql_link_end(store->reader.link, &follower->request);
 }
 
-static void ask_later(struct postgresql_store *store)
+static void poll_postgresql_later(struct postgresql_store *store)
 {
 	struct postgresql_follower *follower = &store->follower;
 
 	if (follower->ask_again || follower->is_full)
-		ask(store);
+		poll_postgresql_changes(store);
 	else
 		os_timer_start(follower->timer, follower->is_standby ? STANDBY_US : SECOND_US);
 }
 
-static void take_place(struct postgresql_store *store)
+static void take_place_in_replication(struct postgresql_store *store)
 {
 	struct postgresql_follower *follower = &store->follower;
 	bool was_standby = follower->is_standby;
@@ -302,10 +302,10 @@ static bool went_back(const struct postgresql_store *store)
 }
 
 /* Handles the result of a poll from which it can resume. */
-static void follow(struct postgresql_store *store)
+static void follow_postgresql_changes(struct postgresql_store *store)
 {
-	take_place(store);
-	tell(store);
+	take_place_in_replication(store);
+	tell_polled_changes(store);
 	postgresql_writer_seen(store);
 	if (leave_stale(store) || leave_cut_off(store))
 		return;
@@ -313,7 +313,7 @@ static void follow(struct postgresql_store *store)
 		store->follower.handler->stale(store);
 	else if (!store->follower.is_full)
 		store->follower.handler->followed(store);
-	ask_later(store);
+	poll_postgresql_later(store);
 }
 
 static void poll_done(struct postgresql_request *request, const struct postgresql_failure *failure)
@@ -331,20 +331,20 @@ static void poll_done(struct postgresql_request *request, const struct postgresq
 	else if (failure == NULL && went_back(store))
 		postgresql_link_refuse(store->reader.link, "its versions went back");
 	else if (failure == NULL)
-		follow(store);
+		follow_postgresql_changes(store);
 	arena_free(arena);
 }
 
-static void on_time(void *context)
+static void on_poll_time(void *context)
 {
-	ask(context);
+	poll_postgresql_changes(context);
 }
 
 void postgresql_follow_notified(struct postgresql_store *store)
 {
 	if (!store->follower.is_asking)
 		os_timer_stop(store->follower.timer);
-	ask(store);
+	poll_postgresql_changes(store);
 }
 
 /* Whether the data have diverged from those reported before: another identity, or the last change
@@ -360,7 +360,7 @@ void postgresql_follow_prepare(struct postgresql_store *store,
 			       const struct postgresql_follow_handler *handler)
 {
 	store->follower.handler = handler;
-	store->follower.timer = os_timer_new(store->loop, on_time, store);
+	store->follower.timer = os_timer_new(store->loop, on_poll_time, store);
 }
 
 void postgresql_follow_start(struct postgresql_store *store, const struct postgresql_about *about)
@@ -378,7 +378,7 @@ void postgresql_follow_start(struct postgresql_store *store, const struct postgr
 	}
 	if (!about->is_standby)
 		listen_here(store);
-	ask(store);
+	poll_postgresql_changes(store);
 }
 
 void postgresql_follow_stop(struct postgresql_store *store)

@@ -13,17 +13,17 @@
 
 static const int64_t CONNECT_US = 2 * SECOND_US; /* there may be others to try */
 
-static void attempt(struct postgresql_link *link);
-static void connect_to(struct postgresql_link *link, const char *address);
+static void begin_connection_attempt(struct postgresql_link *link);
+static void connect_to_address(struct postgresql_link *link, const char *address);
 
 /* ---- connecting ---- */
 
-static void on_time(void *context)
+static void on_link_time(void *context)
 {
 	struct postgresql_link *link = context;
 
 	if (link->state == POSTGRESQL_LINK_WAITING) {
-		attempt(link);
+		begin_connection_attempt(link);
 		return;
 	}
 	if (link->state == POSTGRESQL_LINK_OPEN && link->requests == NULL)
@@ -39,11 +39,11 @@ static const char *next_address(struct postgresql_link *link, char text[OS_SOCKE
 	return text;
 }
 
-static void try_address(struct postgresql_link *link)
+static void try_address_of_database(struct postgresql_link *link)
 {
 	char text[OS_SOCKET_TEXT_SIZE];
 
-	connect_to(link, next_address(link, text));
+	connect_to_address(link, next_address(link, text));
 }
 
 static void connect_failed(struct postgresql_link *link)
@@ -52,14 +52,14 @@ static void connect_failed(struct postgresql_link *link)
 
 	if (link->address < link->address_count) {
 		postgresql_link_close(link);
-		try_address(link);
+		try_address_of_database(link);
 		return;
 	}
 	snprintf(reason, sizeof reason, "%s", PQerrorMessage(link->connection));
 	postgresql_link_lose(link, reason);
 }
 
-static void opened(struct postgresql_link *link)
+static void open_link_pipeline(struct postgresql_link *link)
 {
 	os_timer_stop(link->timer);
 	if (PQenterPipelineMode(link->connection) != 1 ||
@@ -84,7 +84,7 @@ static void on_connecting(void *context, unsigned events)
 	link->watch = NULL;
 	status = PQconnectPoll(link->connection);
 	if (status == PGRES_POLLING_OK)
-		opened(link);
+		open_link_pipeline(link);
 	else if (status == PGRES_POLLING_FAILED)
 		connect_failed(link);
 	else
@@ -94,13 +94,13 @@ static void on_connecting(void *context, unsigned events)
 					   on_connecting, link);
 }
 
-static void ignore_notice(void *context, const PGresult *result)
+static void ignore_notice_of_link(void *context, const PGresult *result)
 {
 	(void)context;
 	(void)result;
 }
 
-static void connect_to(struct postgresql_link *link, const char *address)
+static void connect_to_address(struct postgresql_link *link, const char *address)
 {
 	const struct postgresql_database *database = &link->databases->list[link->position];
 	const char *kept = database->values[database->address_slot];
@@ -113,7 +113,7 @@ static void connect_to(struct postgresql_link *link, const char *address)
 	database->values[database->address_slot] = kept;
 	if (link->connection == NULL)
 		panic("out of memory");
-	PQsetNoticeReceiver(link->connection, ignore_notice, NULL);
+	PQsetNoticeReceiver(link->connection, ignore_notice_of_link, NULL);
 	if (PQstatus(link->connection) == CONNECTION_BAD)
 		connect_failed(link);
 	else
@@ -121,7 +121,7 @@ static void connect_to(struct postgresql_link *link, const char *address)
 					   on_connecting, link);
 }
 
-static void on_servers(void *context, const struct dns_servers *servers)
+static void on_database_host_resolved(void *context, const struct dns_servers *servers)
 {
 	struct postgresql_link *link = context;
 
@@ -137,21 +137,21 @@ static void on_servers(void *context, const struct dns_servers *servers)
 	memcpy(link->addresses, servers->list, servers->count * sizeof *servers->list);
 	dns_search_free(link->search);
 	link->search = NULL;
-	try_address(link);
+	try_address_of_database(link);
 }
 
-static void attempt(struct postgresql_link *link)
+static void begin_connection_attempt(struct postgresql_link *link)
 {
 	const struct postgresql_database *database = &link->databases->list[link->position];
 
 	if (database->host == NULL) {
-		connect_to(link, NULL);
+		connect_to_address(link, NULL);
 		return;
 	}
 	link->state = POSTGRESQL_LINK_LOOKING_UP;
 	os_timer_start(link->timer, CONNECT_US);
 	link->search = dns_search_relay(link->databases->resolver, database->host, database->port,
-					on_servers, link);
+					on_database_host_resolved, link);
 }
 
 /* ---- life ---- */
@@ -172,7 +172,7 @@ struct postgresql_link *postgresql_link_new(struct os_loop *loop,
 	link->reasons = memory_alloc_zero(databases->count, sizeof *link->reasons);
 	link->wait_us = POSTGRESQL_LINK_WAIT_MIN_US;
 	link->may_wait_us = may_wait_us;
-	link->timer = os_timer_new(loop, on_time, link);
+	link->timer = os_timer_new(loop, on_link_time, link);
 	link->losing = (struct os_task){.call = postgresql_link_lose_broken, .context = link};
 	os_timer_start(link->timer, 0);
 	return link;

@@ -43,7 +43,7 @@ void postgresql_link_close(struct postgresql_link *link)
 }
 
 /* Tries the next database; after the last one, pauses first. */
-static void advance(struct postgresql_link *link)
+static void advance_to_next_database(struct postgresql_link *link)
 {
 	link->state = POSTGRESQL_LINK_WAITING;
 	link->address_count = 0;
@@ -81,7 +81,7 @@ void postgresql_link_lose(struct postgresql_link *link, const char *reason)
 		log_reason(link, was_accepted ? EVENT_STORE_LOST : EVENT_STORE_REFUSED, reason);
 	link->is_accepted = false;
 	postgresql_link_close(link);
-	advance(link);
+	advance_to_next_database(link);
 	if (was_accepted) {
 		link->tried = 0;
 		link->wait_us = POSTGRESQL_LINK_WAIT_MIN_US;

@@ -11,7 +11,7 @@ struct table {
 	const char *name;
 };
 
-static void write_create(const struct table *table, struct buffer *out)
+static void write_create_postgresql_table(const struct table *table, struct buffer *out)
 {
 	const struct directory_schema *schema = table->schema;
 	const char *key = schema->key_columns[0];
@@ -37,7 +37,7 @@ static void write_create(const struct table *table, struct buffer *out)
 				     directory_schema_sql(table->name), schema->key);
 }
 
-static void write_columns(const struct table *table, struct buffer *out)
+static void write_add_columns(const struct table *table, struct buffer *out)
 {
 	const struct directory_schema *schema = table->schema;
 
@@ -63,7 +63,7 @@ static void write_numbered(const struct table *table, struct buffer *out)
 		buffer_append_format(out, "'%s']", schema->key_columns[0]);
 }
 
-static void write_children(const struct table *table, struct buffer *out)
+static void write_child_table_names(const struct table *table, struct buffer *out)
 {
 	if (table->is_child)
 		buffer_append_format(out, "%s['%s', '%s', '%s']", out->length > 0 ? ",\n" : "",
@@ -77,7 +77,7 @@ struct constraints {
 };
 
 /* Existing rows may be malformed: they are not checked (NOT VALID). */
-static void write_constraint(void *context, const struct directory_constraint *constraint)
+static void write_add_constraint(void *context, const struct directory_constraint *constraint)
 {
 	struct constraints *constraints = context;
 	const char *table = constraints->table->name;
@@ -95,12 +95,13 @@ static void write_constraints(const struct table *table, struct buffer *out)
 {
 	struct constraints constraints = {table, out};
 
-	directory_schema_constraints(table->schema->table, table->is_child, "", write_constraint,
-				     &constraints);
+	directory_schema_constraints(table->schema->table, table->is_child, "",
+				     write_add_constraint, &constraints);
 }
 
-static void each_table(void (*write)(const struct table *table, struct buffer *out),
-		       struct buffer *out)
+static void write_each_postgresql_table(void (*write)(const struct table *table,
+						      struct buffer *out),
+					struct buffer *out)
 {
 	for (unsigned i = DIRECTORY_NO_TABLE + 1; i < DIRECTORY_TABLES; i++) {
 		struct directory_schema schema = directory_schema_of(i);
@@ -116,8 +117,10 @@ static const struct {
 	void (*write)(const struct table *table, struct buffer *out);
 	const char *after;
 } PARTS[] = {
-	{"-- {numbered}\n", write_numbered, "];\n"},   {"-- {children}\n", write_children, "];\n"},
-	{"-- {columns}\n", write_columns, ""},         {"-- {tables}\n", write_create, ""},
+	{"-- {numbered}\n", write_numbered, "];\n"},
+	{"-- {children}\n", write_child_table_names, "];\n"},
+	{"-- {columns}\n", write_add_columns, ""},
+	{"-- {tables}\n", write_create_postgresql_table, ""},
 	{"-- {constraints}\n", write_constraints, ""},
 };
 
@@ -142,7 +145,7 @@ static bool write_part(const char *line, FILE *file)
 
 		if (strcmp(line + strspn(line, "\t"), PARTS[i].line) != 0)
 			continue;
-		each_table(PARTS[i].write, &out);
+		write_each_postgresql_table(PARTS[i].write, &out);
 		buffer_append_string(&out, PARTS[i].after);
 		write_indented(buffer_view(&out), line, file);
 		return true;

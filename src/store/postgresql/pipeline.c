@@ -24,7 +24,7 @@ enum {
 
 static const int64_t ANSWER_US = 30 * SECOND_US; /* for an answer at any rate */
 
-static void want(struct postgresql_link *link)
+static void want_answer(struct postgresql_link *link)
 {
 	int left = PQflush(link->connection);
 
@@ -39,7 +39,7 @@ static void want(struct postgresql_link *link)
 		os_timer_start(link->timer, STORE_POSTGRESQL_PATIENCE_US);
 }
 
-static int error_of(const char *state)
+static int error_of_failed_state(const char *state)
 {
 	static const struct {
 		const char *state; /* or only its class */
@@ -68,7 +68,7 @@ static void note_failure(struct postgresql_request *request, const PGresult *res
 	snprintf(failure->state, sizeof failure->state, "%s", state != NULL ? state : "");
 	snprintf(failure->text, sizeof failure->text, STR_FORMAT,
 		 STR_ARGUMENTS(str_trim(str_from(text))));
-	failure->error = error_of(failure->state);
+	failure->error = error_of_failed_state(failure->state);
 	/* no state: libpq itself failed; 57P: the server is shutting down */
 	failure->is_lost = state == NULL || strncmp(state, "57P", 3) == 0;
 	if (failure->is_lost)
@@ -93,7 +93,7 @@ static void begin_answer(struct postgresql_link *link)
 }
 
 /* A long answer over a slow line is allowed, but not one that trickles. */
-static const char *complaint(struct postgresql_link *link)
+static const char *complaint_about_answer(struct postgresql_link *link)
 {
 	uint64_t all = os_socket_received(PQsocket(link->connection));
 	uint64_t received = all > link->received ? all - link->received : 0;
@@ -106,7 +106,7 @@ static const char *complaint(struct postgresql_link *link)
 	return NULL;
 }
 
-static void take_result(struct postgresql_link *link, PGresult *result)
+static void take_result_of_request(struct postgresql_link *link, PGresult *result)
 {
 	struct postgresql_request *request = link->requests;
 
@@ -185,7 +185,7 @@ static void take_results(struct postgresql_link *link)
 		if (is_copy)
 			PQclear(result);
 		else if (result != NULL)
-			take_result(link, result);
+			take_result_of_request(link, result);
 	}
 	if ((nothing == 2 || is_copy) && link->connection == connection)
 		postgresql_link_lose(link, "an answer that libpq cannot place");
@@ -211,17 +211,17 @@ void postgresql_link_ready(void *context, unsigned events)
 		postgresql_link_lose_broken(link);
 		return;
 	}
-	why = complaint(link);
+	why = complaint_about_answer(link);
 	if (why != NULL) {
 		postgresql_link_lose(link, why);
 		return;
 	}
-	want(link);
+	want_answer(link);
 	if (take_notifications(link) && link->handler.notified != NULL)
 		link->handler.notified(link->context);
 }
 
-static void said(struct postgresql_link *link, int is_taken)
+static void count_sent_statement(struct postgresql_link *link, int is_taken)
 {
 	link->statements++;
 	if (is_taken == 1)
@@ -238,8 +238,8 @@ void postgresql_link_prepare(struct postgresql_link *link, struct str name, stru
 	buffer_append_byte(&texts, '\0');
 	buffer_append_str(&texts, sql);
 	buffer_append_byte(&texts, '\0');
-	said(link, PQsendPrepare(link->connection, buffer_data(&texts),
-				 buffer_data(&texts) + name.length + 1, 0, NULL));
+	count_sent_statement(link, PQsendPrepare(link->connection, buffer_data(&texts),
+						 buffer_data(&texts) + name.length + 1, 0, NULL));
 	buffer_clear(&texts);
 }
 
@@ -282,8 +282,9 @@ void postgresql_link_query(struct postgresql_link *link, const char *sql,
 	struct values values = {0};
 
 	values_fill(&values, parameters, count);
-	said(link, PQsendQueryParams(link->connection, sql, (int)count, values.types, values.values,
-				     values.lengths, values.formats, 0));
+	count_sent_statement(link,
+			     PQsendQueryParams(link->connection, sql, (int)count, values.types,
+					       values.values, values.lengths, values.formats, 0));
 	buffer_clear(&values.texts);
 }
 
@@ -293,8 +294,9 @@ void postgresql_link_execute(struct postgresql_link *link, const char *name,
 	struct values values = {0};
 
 	values_fill(&values, parameters, count);
-	said(link, PQsendQueryPrepared(link->connection, name, (int)count, values.values,
-				       values.lengths, values.formats, 0));
+	count_sent_statement(link,
+			     PQsendQueryPrepared(link->connection, name, (int)count, values.values,
+						 values.lengths, values.formats, 0));
 	buffer_clear(&values.texts);
 }
 
@@ -312,5 +314,5 @@ void postgresql_link_end(struct postgresql_link *link, struct postgresql_request
 		os_loop_defer(link->loop, &link->losing);
 	}
 	if (!link->is_broken)
-		want(link);
+		want_answer(link);
 }

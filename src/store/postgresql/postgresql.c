@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void free_store(struct directory_store *base)
+static void free_postgresql_store(struct directory_store *base)
 {
 	struct postgresql_store *store = CONTAINER_OF(base, struct postgresql_store, base);
 
@@ -30,14 +30,14 @@ static void accept_any(struct directory_store *base)
 	postgresql_link_hurry(store->writer.link);
 }
 
-static const char *followed(struct directory_store *base)
+static const char *followed_postgresql_server(struct directory_store *base)
 {
 	const struct postgresql_store *store = CONTAINER_OF(base, struct postgresql_store, base);
 
 	return store->reader.is_ready ? postgresql_link_label(store->reader.link) : NULL;
 }
 
-static const char *held(struct directory_store *base)
+static const char *reason_postgresql_is_held(struct directory_store *base)
 {
 	const struct postgresql_store *store = CONTAINER_OF(base, struct postgresql_store, base);
 
@@ -68,11 +68,11 @@ int store_postgresql_new(struct os_loop *loop, const char *const *databases, siz
 		.list = postgresql_list,
 		.change = postgresql_change,
 		.missed = postgresql_missed,
-		.free = free_store,
+		.free = free_postgresql_store,
 		.count = postgresql_count,
 		.accept = accept_any,
-		.followed = followed,
-		.held = held,
+		.followed = followed_postgresql_server,
+		.held = reason_postgresql_is_held,
 	};
 	struct postgresql_store *store = memory_alloc_zero(1, sizeof *store);
 	int error = postgresql_databases_parse(loop, databases, count, &store->databases);

@@ -15,7 +15,7 @@
 enum { ROUNDS_MAX = 3 };
 
 /* Converts an error to those of store.h. */
-static int told_error(int error)
+static int error_told_of_read(int error)
 {
 	if (error == -EROFS || error == -EPERM)
 		return -EACCES;
@@ -39,7 +39,7 @@ static void round_done(struct postgresql_request *request, const struct postgres
 			log_event(EVENT_STORE_ERROR, log_string(role, "read"),
 				  log_string(state, failure->state),
 				  log_string(reason, failure->text));
-		round->request.failure.error = told_error(failure->error);
+		round->request.failure.error = error_told_of_read(failure->error);
 		if (round->is_replaced)
 			postgresql_link_refuse(reader->link, failure->text);
 	}
@@ -84,7 +84,7 @@ static void send_round(struct postgresql_store *store)
 	postgresql_link_end(reader->link, &round->request);
 }
 
-static void pump(void *context)
+static void send_waiting_reads(void *context)
 {
 	struct postgresql_store *store = context;
 	struct postgresql_reader *reader = &store->reader;
@@ -98,7 +98,7 @@ static bool is_down(const struct postgresql_store *store)
 	return !store->base.is_up && !os_timer_is_running(store->reader.grace);
 }
 
-static void ask(struct postgresql_store *store, struct postgresql_read *read)
+static void ask_for_read(struct postgresql_store *store, struct postgresql_read *read)
 {
 	if (is_down(store)) {
 		postgresql_read_fail(read, -ENOTCONN);
@@ -132,7 +132,7 @@ void postgresql_get(struct directory_store *base, const struct directory_key *ke
 			(struct directory_key){keys[i].table, str_slice(copy, keys[i].name.length)};
 		text += keys[i].name.length;
 	}
-	ask(store, read);
+	ask_for_read(store, read);
 }
 
 void postgresql_list(struct directory_store *base, enum directory_table table, struct str prefix,
@@ -151,7 +151,7 @@ void postgresql_list(struct directory_store *base, enum directory_table table, s
 		memcpy(copy + prefix.length, after.data, after.length);
 	read->prefix = str_slice(copy, prefix.length);
 	read->after = str_slice(copy + prefix.length, after.length);
-	ask(store, read);
+	ask_for_read(store, read);
 }
 
 void postgresql_missed(struct directory_store *base, uint64_t version, size_t limit,
@@ -165,12 +165,12 @@ void postgresql_missed(struct directory_store *base, uint64_t version, size_t li
 					 .version = version,
 					 .limit = limit};
 	read->answer.missed = missed;
-	ask(store, read);
+	ask_for_read(store, read);
 }
 
 /* ---- the connection ---- */
 
-static void ready(void *context, const struct postgresql_about *about)
+static void on_reader_ready(void *context, const struct postgresql_about *about)
 {
 	struct postgresql_store *store = context;
 
@@ -206,7 +206,7 @@ static void go_down(struct postgresql_store *store)
 	postgresql_writer_seen(store);
 }
 
-static void followed(struct postgresql_store *store)
+static void on_reader_followed(struct postgresql_store *store)
 {
 	struct postgresql_reader *reader = &store->reader;
 
@@ -223,7 +223,7 @@ static void followed(struct postgresql_store *store)
 		store->base.handler->state(store->base.context, true);
 }
 
-static void stale(struct postgresql_store *store)
+static void on_reader_stale(struct postgresql_store *store)
 {
 	struct postgresql_reader *reader = &store->reader;
 
@@ -233,7 +233,7 @@ static void stale(struct postgresql_store *store)
 	set_lost(store);
 }
 
-static void on_connected(void *context)
+static void on_reader_connected(void *context)
 {
 	struct postgresql_store *store = context;
 
@@ -241,7 +241,7 @@ static void on_connected(void *context)
 			       store->base.version);
 }
 
-static void on_lost(void *context)
+static void on_reader_lost(void *context)
 {
 	struct postgresql_store *store = context;
 	struct postgresql_reader *reader = &store->reader;
@@ -268,14 +268,16 @@ static void on_grace_over(void *context)
 
 void postgresql_reader_start(struct postgresql_store *store)
 {
-	static const struct postgresql_link_handler handler = {on_connected, on_lost, on_notified};
-	static const struct postgresql_follow_handler follow_handler = {followed, stale};
+	static const struct postgresql_link_handler handler = {on_reader_connected, on_reader_lost,
+							       on_notified};
+	static const struct postgresql_follow_handler follow_handler = {on_reader_followed,
+									on_reader_stale};
 	struct postgresql_reader *reader = &store->reader;
 
 	postgresql_follow_prepare(store, &follow_handler);
-	reader->pump = (struct os_task){.call = pump, .context = store};
+	reader->pump = (struct os_task){.call = send_waiting_reads, .context = store};
 	reader->grace = os_timer_new(store->loop, on_grace_over, store);
-	reader->setup.ready = ready;
+	reader->setup.ready = on_reader_ready;
 	reader->setup.context = store;
 	os_timer_start(reader->grace, STORE_POSTGRESQL_GRACE_US);
 	store->base.lost_us = os_clock_monotonic_us();

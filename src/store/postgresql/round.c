@@ -98,9 +98,9 @@ static bool is_of_table(struct postgresql_request *request, const PGresult *resu
 	return false;
 }
 
-static struct postgresql_slot *find_slot(const struct postgresql_round *round,
-					 enum directory_table table, const PGresult *result,
-					 int row)
+static struct postgresql_slot *find_slot_of_row(const struct postgresql_round *round,
+						enum directory_table table, const PGresult *result,
+						int row)
 {
 	struct postgresql_slot *slot;
 
@@ -111,7 +111,7 @@ static struct postgresql_slot *find_slot(const struct postgresql_round *round,
 
 /* Tables that were dropped and recreated are empty without an error. They are checked last: if they
  * are still the same, all that was read before came from them. */
-static void check_shape(struct postgresql_round *round, const PGresult *result)
+static void check_shape_of_tables(struct postgresql_round *round, const PGresult *result)
 {
 	const struct postgresql_setup *setup = &round->store->reader.setup;
 
@@ -129,7 +129,7 @@ static void get_result(struct postgresql_request *request, unsigned statement,
 	enum directory_table table;
 
 	if (statement == round->statement_count) {
-		check_shape(round, result);
+		check_shape_of_tables(round, result);
 		return;
 	}
 	if (statement > round->statement_count) {
@@ -140,7 +140,7 @@ static void get_result(struct postgresql_request *request, unsigned statement,
 	if (!is_of_table(request, result, &round->store->schemas[table]))
 		return;
 	for (int row = 0; row < PQntuples(result);) {
-		struct postgresql_slot *slot = find_slot(round, table, result, row);
+		struct postgresql_slot *slot = find_slot_of_row(round, table, result, row);
 		struct directory_record taken;
 		struct directory_record *record;
 		const char *reason;
@@ -214,7 +214,7 @@ static size_t list_wanted(const struct postgresql_read *read)
 	return left < POSTGRESQL_RECORDS_MAX ? left : POSTGRESQL_RECORDS_MAX;
 }
 
-static void add_malformed(struct postgresql_read *read, struct str key, const char *reason)
+static void add_malformed_to_read(struct postgresql_read *read, struct str key, const char *reason)
 {
 	struct directory_malformed *malformed = &read->malformed[read->malformed_count];
 
@@ -258,7 +258,7 @@ static void list_result(struct postgresql_request *request, unsigned statement,
 			read->records[read->record_count++] =
 				directory_record_copy(read->arena, &taken);
 		else
-			add_malformed(read, taken.key.name, reason);
+			add_malformed_to_read(read, taken.key.name, reason);
 	}
 	round->is_short = seen == wanted && read->record_count < read->limit;
 	if (round->is_short)

@@ -81,7 +81,7 @@ static bool is_true(const PGresult *result, int column)
 	return *postgresql_link_value(result, 0, column) == 't';
 }
 
-static uint64_t number_at(const PGresult *result, int column)
+static uint64_t number_in_column(const PGresult *result, int column)
 {
 	return strtoull(postgresql_link_value(result, 0, column), NULL, 10);
 }
@@ -91,8 +91,8 @@ static void copy_at(const PGresult *result, int column, char *out, size_t size)
 	snprintf(out, size, "%s", postgresql_link_value(result, 0, column));
 }
 
-static void refuse(struct postgresql_setup *setup, const struct postgresql_failure *failure,
-		   const char *what)
+static void refuse_postgresql_database(struct postgresql_setup *setup,
+				       const struct postgresql_failure *failure, const char *what)
 {
 	char reason[600];
 
@@ -112,18 +112,18 @@ static void on_version(struct postgresql_request *request, unsigned statement,
 	if (statement != 0 || PQntuples(result) != 1)
 		return;
 	copy_at(result, 0, setup->about.identity, sizeof setup->about.identity);
-	setup->schema = number_at(result, 1);
-	setup->about.version = number_at(result, 2);
-	setup->about.oldest = number_at(result, 3);
+	setup->schema = number_in_column(result, 1);
+	setup->about.version = number_in_column(result, 2);
+	setup->about.oldest = number_in_column(result, 3);
 	copy_at(result, 4, setup->about.newest_mark, sizeof setup->about.newest_mark);
 	copy_at(result, 5, setup->about.seen_mark, sizeof setup->about.seen_mark);
 	copy_at(result, 6, setup->shape, sizeof setup->shape);
 }
 
-static void migrate(struct postgresql_setup *setup);
+static void migrate_postgresql_schema(struct postgresql_setup *setup);
 
 /* The tables may be being restored; none are created unless the operator accepts that. */
-static void miss(struct postgresql_setup *setup, const char *reason)
+static void hold_for_missing_tables(struct postgresql_setup *setup, const char *reason)
 {
 	if (setup->missed == NULL)
 		log_event(EVENT_STORE_HELD,
@@ -143,11 +143,11 @@ static void version_done(struct postgresql_request *request,
 	if (setup->schema > POSTGRESQL_SCHEMA)
 		postgresql_link_refuse(setup->link, "its tables were made by a newer Stagepost");
 	else if (setup->schema > 0 && setup->schema < POSTGRESQL_SCHEMA)
-		migrate(setup);
+		migrate_postgresql_schema(setup);
 	else if (failure != NULL)
-		refuse(setup, failure, "the tables cannot be used");
+		refuse_postgresql_database(setup, failure, "the tables cannot be used");
 	else if (setup->about.identity[0] == '\0' && setup->must_find)
-		miss(setup, "directory_data has no row");
+		hold_for_missing_tables(setup, "directory_data has no row");
 	else if (setup->about.identity[0] == '\0')
 		postgresql_link_refuse(setup->link, "directory_data has no row");
 	else {
@@ -206,14 +206,16 @@ static void ask_version(struct postgresql_setup *setup)
 
 /* ---- tables ---- */
 
-static void migrated(struct postgresql_request *request, const struct postgresql_failure *failure)
+static void on_postgresql_schema_migrated(struct postgresql_request *request,
+					  const struct postgresql_failure *failure)
 {
 	struct postgresql_setup *setup = request->context;
 
 	if (failure != NULL) {
-		refuse(setup, failure,
-		       "its tables are not there or old, and cannot be made by this role; their "
-		       "owner may run postgresql_schema.sql");
+		refuse_postgresql_database(
+			setup, failure,
+			"its tables are not there or old, and cannot be made by this role; their "
+			"owner may run postgresql_schema.sql");
 		return;
 	}
 	log_event(EVENT_STORE_MADE, log_string(database, postgresql_link_label(setup->link)),
@@ -222,7 +224,7 @@ static void migrated(struct postgresql_request *request, const struct postgresql
 }
 
 /* Does nothing if another process was faster. */
-static void migrate(struct postgresql_setup *setup)
+static void migrate_postgresql_schema(struct postgresql_setup *setup)
 {
 	if (!setup->may_change) {
 		postgresql_link_refuse(setup->link, setup->schema == 0
@@ -230,7 +232,8 @@ static void migrate(struct postgresql_setup *setup)
 							    : "its tables are old");
 		return;
 	}
-	setup->request = (struct postgresql_request){.done = migrated, .context = setup};
+	setup->request = (struct postgresql_request){.done = on_postgresql_schema_migrated,
+						     .context = setup};
 	postgresql_link_query(setup->link, postgresql_schema, NULL, 0);
 	postgresql_link_end(setup->link, &setup->request);
 }
@@ -271,15 +274,15 @@ static void about_done(struct postgresql_request *request, const struct postgres
 	struct postgresql_setup *setup = request->context;
 
 	if (failure != NULL)
-		refuse(setup, failure, "");
+		refuse_postgresql_database(setup, failure, "");
 	else if (setup->may_change && setup->about.is_standby)
 		postgresql_link_refuse(setup->link, NULL);
 	else if (!setup->has_tables && setup->must_find)
-		miss(setup, "its tables are gone");
+		hold_for_missing_tables(setup, "its tables are gone");
 	else if (setup->has_tables && setup->must_find && !setup->is_complete)
-		miss(setup, "its tables lack triggers: they are being restored");
+		hold_for_missing_tables(setup, "its tables lack triggers: they are being restored");
 	else if (!setup->has_tables)
-		migrate(setup);
+		migrate_postgresql_schema(setup);
 	else
 		ask_version(setup);
 }

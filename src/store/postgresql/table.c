@@ -19,7 +19,7 @@ const char *postgresql_statement_name(enum postgresql_statement statement,
 /* ---- statements ---- */
 
 /* A condition on rows called r: their kind has children. */
-static void write_kinds(const struct directory_schema *schema, struct buffer *out)
+static void write_kinds_with_children(const struct directory_schema *schema, struct buffer *out)
 {
 	if (schema->child_kinds[0] == NULL) {
 		buffer_append_string(out, "true");
@@ -46,7 +46,7 @@ static void select_from(const struct directory_schema *schema, const char *key, 
 	/* for NULL the index is not even searched */
 	buffer_append_format(out, " LEFT JOIN %s AS c ON c.%s = CASE WHEN ", schema->child,
 			     schema->key_columns[0]);
-	write_kinds(schema, out);
+	write_kinds_with_children(schema, out);
 	buffer_append_format(out, " THEN r.%s END", schema->key_columns[0]);
 }
 
@@ -225,8 +225,8 @@ static int count_rows(const PGresult *result, int row)
 	return end - row;
 }
 
-static void add_field(struct directory_record *record, struct directory_field *fields,
-		      const char *name, struct str value)
+static void add_field_to_record(struct directory_record *record, struct directory_field *fields,
+				const char *name, struct str value)
 {
 	if (value.data != NULL)
 		fields[record->field_count++] = (struct directory_field){str_from(name), value};
@@ -262,10 +262,10 @@ bool postgresql_record_take(const struct directory_schema *schema, const PGresul
 
 	*row += rows;
 	for (; schema->columns[column - 1].field != NULL; column++)
-		add_field(&raw, fields, schema->columns[column - 1].field,
-			  value_at(result, first, column));
+		add_field_to_record(&raw, fields, schema->columns[column - 1].field,
+				    value_at(result, first, column));
 	for (int i = first; schema->child != NULL && i < first + rows; i++)
-		add_field(&raw, fields, schema->child, value_at(result, i, column));
+		add_field_to_record(&raw, fields, schema->child, value_at(result, i, column));
 	*reason_out = "the key is not in canonical form (lower case, no quotes)";
 	if (is_in_form(&raw) && directory_record_check(&raw, arena, record_out, reason_out) == 0)
 		return true;

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-static void on_changed(void *context, const struct directory_answer_text *answer)
+static void on_relayed_change(void *context, const struct directory_answer_text *answer)
 {
 	struct request *request = context;
 	bool existed = answer->exists;
@@ -28,7 +28,8 @@ void relay_change(struct directory_store *store, const struct directory_change *
 	if (count != 1)
 		panic("%zu changes at once for a relay", count);
 	request->done.changed = changed;
-	request->question = (struct directory_question){.answered = on_changed, .context = request};
+	request->question =
+		(struct directory_question){.answered = on_relayed_change, .context = request};
 	if (changes[0].is_removal) {
 		directory_client_remove(relay->client, table, record->key.name, &request->question);
 		return;

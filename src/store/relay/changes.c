@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct relay_change *at(const struct relay_changes *changes, size_t index)
+static struct relay_change *relayed_change_at(const struct relay_changes *changes, size_t index)
 {
 	return &changes->entries[(changes->first + index) % STORE_RELAY_CHANGES_MAX];
 }
 
-static void drop_oldest(struct relay_changes *changes)
+static void drop_oldest_change(struct relay_changes *changes)
 {
-	struct relay_change *oldest = at(changes, 0);
+	struct relay_change *oldest = relayed_change_at(changes, 0);
 
 	/* others of the same version may be missing now, too */
 	changes->begin = oldest->version;
@@ -26,12 +26,12 @@ static void drop_oldest(struct relay_changes *changes)
 void relay_changes_begin(struct relay_changes *changes, uint64_t version)
 {
 	while (changes->count > 0)
-		drop_oldest(changes);
+		drop_oldest_change(changes);
 	changes->begin = version;
 }
 
-static bool is_of(const struct relay_change *change, const struct directory_key *key,
-		  uint64_t version)
+static bool is_change_of_key(const struct relay_change *change, const struct directory_key *key,
+			     uint64_t version)
 {
 	return change->version == version && change->table == key->table &&
 	       str_equal(str_slice(change->name, change->length), key->name);
@@ -39,20 +39,20 @@ static bool is_of(const struct relay_change *change, const struct directory_key 
 
 /* The position for a change of VERSION. They arrive nearly in order: after a reconnect, some new
  * ones may come before missed ones. */
-static size_t place_of(const struct relay_changes *changes, uint64_t version)
+static size_t place_for_change(const struct relay_changes *changes, uint64_t version)
 {
 	size_t index = changes->count;
 
-	while (index > 0 && at(changes, index - 1)->version > version)
+	while (index > 0 && relayed_change_at(changes, index - 1)->version > version)
 		index--;
 	return index;
 }
 
-static bool is_known(const struct relay_changes *changes, const struct directory_key *key,
-		     uint64_t version, size_t place)
+static bool is_known_relayed_change(const struct relay_changes *changes,
+				    const struct directory_key *key, uint64_t version, size_t place)
 {
-	while (place > 0 && at(changes, place - 1)->version == version)
-		if (is_of(at(changes, --place), key, version))
+	while (place > 0 && relayed_change_at(changes, place - 1)->version == version)
+		if (is_change_of_key(relayed_change_at(changes, --place), key, version))
 			return true;
 	return false;
 }
@@ -60,21 +60,21 @@ static bool is_known(const struct relay_changes *changes, const struct directory
 bool relay_changes_add(struct relay_changes *changes, const struct directory_key *key,
 		       uint64_t version)
 {
-	size_t place = place_of(changes, version);
+	size_t place = place_for_change(changes, version);
 	struct relay_change *added;
 
-	if (version <= changes->begin || is_known(changes, key, version, place))
+	if (version <= changes->begin || is_known_relayed_change(changes, key, version, place))
 		return false;
 	if (changes->entries == NULL)
 		changes->entries =
 			memory_alloc_zero(STORE_RELAY_CHANGES_MAX, sizeof *changes->entries);
 	if (changes->count == STORE_RELAY_CHANGES_MAX) {
-		drop_oldest(changes);
+		drop_oldest_change(changes);
 		place = place > 0 ? place - 1 : 0;
 	}
 	for (size_t i = changes->count++; i > place; i--)
-		*at(changes, i) = *at(changes, i - 1);
-	added = at(changes, place);
+		*relayed_change_at(changes, i) = *relayed_change_at(changes, i - 1);
+	added = relayed_change_at(changes, place);
 	added->version = version;
 	added->table = key->table;
 	added->length = key->name.length;
@@ -84,7 +84,7 @@ bool relay_changes_add(struct relay_changes *changes, const struct directory_key
 }
 
 /* The position of the first change after VERSION. Versions ascend. */
-static size_t find(const struct relay_changes *changes, uint64_t version)
+static size_t find_change_after_version(const struct relay_changes *changes, uint64_t version)
 {
 	size_t low = 0;
 	size_t high = changes->count;
@@ -92,7 +92,7 @@ static size_t find(const struct relay_changes *changes, uint64_t version)
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (at(changes, middle)->version > version)
+		if (relayed_change_at(changes, middle)->version > version)
 			high = middle;
 		else
 			low = middle + 1;
@@ -103,7 +103,7 @@ static size_t find(const struct relay_changes *changes, uint64_t version)
 void relay_changes_tell(const struct relay_changes *changes, uint64_t version, uint64_t newest,
 			size_t limit, directory_missed *missed, void *context)
 {
-	size_t first = find(changes, version);
+	size_t first = find_change_after_version(changes, version);
 	size_t count = changes->count - first;
 	struct directory_key *keys;
 	uint64_t *versions;
@@ -115,7 +115,7 @@ void relay_changes_tell(const struct relay_changes *changes, uint64_t version, u
 	keys = memory_alloc_zero(count + 1, sizeof *keys);
 	versions = memory_alloc_zero(count + 1, sizeof *versions);
 	for (size_t i = 0; i < count; i++) {
-		const struct relay_change *change = at(changes, first + i);
+		const struct relay_change *change = relayed_change_at(changes, first + i);
 
 		keys[i] = (struct directory_key){change->table,
 						 str_slice(change->name, change->length)};

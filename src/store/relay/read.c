@@ -41,7 +41,7 @@ static const struct directory_record *keep_record(struct arena *arena, struct di
 	return record;
 }
 
-static void on_got(void *context, const struct directory_answer_text *answer)
+static void on_relayed_record(void *context, const struct directory_answer_text *answer)
 {
 	struct part *part = context;
 	struct request *request = part->request;
@@ -67,7 +67,8 @@ void relay_get(struct directory_store *store, const struct directory_key *keys, 
 	for (size_t i = 0; i < count; i++) {
 		struct part *part = &request->parts[i];
 
-		*part = (struct part){request, i, keys[i], {.answered = on_got, .context = part}};
+		*part = (struct part){
+			request, i, keys[i], {.answered = on_relayed_record, .context = part}};
 		part->key.name = arena_copy_str(request->arena, keys[i].name);
 		directory_client_get(relay->client, directory_table_name(keys[i].table),
 				     part->key.name, DIRECTORY_RELAY_PATIENCE_US, &part->question);
@@ -76,7 +77,7 @@ void relay_get(struct directory_store *store, const struct directory_key *keys, 
 		tell_got(request);
 }
 
-static void on_listed(void *context, const struct directory_answer_text *answer)
+static void on_relayed_page(void *context, const struct directory_answer_text *answer)
 {
 	struct request *request = context;
 	struct directory_page page = {0};
@@ -97,7 +98,8 @@ void relay_list(struct directory_store *store, enum directory_table table, struc
 
 	request->done.listed = listed;
 	request->table = table;
-	request->question = (struct directory_question){.answered = on_listed, .context = request};
+	request->question =
+		(struct directory_question){.answered = on_relayed_page, .context = request};
 	directory_client_list(relay->client, directory_table_name(table), prefix, after, limit,
 			      &request->question);
 }

@@ -30,7 +30,7 @@ static void relay_missed(struct directory_store *store, uint64_t version, size_t
 
 /* The servers' identity. Each relay on the way appends what its own answers depend on; if that
  * becomes too long, a digest replaces all but the part that identifies the data. */
-static void read_identity(const struct relay *relay, char identity[RELAY_IDENTITY_SIZE])
+static void read_identity_of_servers(const struct relay *relay, char identity[RELAY_IDENTITY_SIZE])
 {
 	struct str whole = directory_client_identity(relay->client);
 	struct str rest = whole;
@@ -50,19 +50,19 @@ static void read_identity(const struct relay *relay, char identity[RELAY_IDENTIT
 		 digest);
 }
 
-static bool is_same(const struct relay *relay)
+static bool is_same_identity(const struct relay *relay)
 {
 	char identity[RELAY_IDENTITY_SIZE];
 
-	read_identity(relay, identity);
+	read_identity_of_servers(relay, identity);
 	return strcmp(identity, relay->store.identity) == 0;
 }
 
-static void begin_anew(struct relay *relay)
+static void begin_anew_with_identity(struct relay *relay)
 {
 	bool is_first = relay->store.identity[0] == '\0';
 
-	read_identity(relay, relay->store.identity);
+	read_identity_of_servers(relay, relay->store.identity);
 	relay->store.version = directory_client_version(relay->client);
 	relay->heard = relay->store.version;
 	relay_changes_begin(&relay->changes, relay->store.version);
@@ -77,7 +77,7 @@ static void on_new(void *context, uint64_t version, struct str table, struct str
 	const struct directory_key key = {directory_table_find(table), name};
 
 	if (table.length == 0) {
-		begin_anew(relay);
+		begin_anew_with_identity(relay);
 		return;
 	}
 	if (version > relay->heard)
@@ -88,13 +88,13 @@ static void on_new(void *context, uint64_t version, struct str table, struct str
 		store->handler->changed(store->context, &key, &version, 1);
 }
 
-static void on_state(void *context, bool is_up)
+static void on_relay_client_state(void *context, bool is_up)
 {
 	struct relay *relay = context;
 	struct directory_store *store = &relay->store;
 
-	if (is_up && !is_same(relay))
-		begin_anew(relay);
+	if (is_up && !is_same_identity(relay))
+		begin_anew_with_identity(relay);
 	relay_catch_up(relay);
 	store->is_up = is_up;
 	store->lost_us = is_up ? 0 : os_clock_monotonic_us();
@@ -133,7 +133,7 @@ struct directory_store *store_relay_new(struct os_loop *loop, const char *const 
 		.route = relay_route,
 		.followed = relay_followed,
 	};
-	static const struct directory_client_handler handler = {on_state};
+	static const struct directory_client_handler handler = {on_relay_client_state};
 	struct relay *relay = memory_alloc_zero(1, sizeof *relay);
 
 	relay->store.operations = &operations;

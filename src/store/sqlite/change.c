@@ -47,8 +47,8 @@ void sqlite_change(struct directory_store *base, const struct directory_change *
 		os_loop_defer(store->loop, &store->commit);
 }
 
-static void bind_columns(const struct directory_schema *schema, sqlite3_stmt *statement, int place,
-			 const struct directory_record *record)
+static void bind_columns_of_record(const struct directory_schema *schema, sqlite3_stmt *statement,
+				   int place, const struct directory_record *record)
 {
 	for (int i = 0; schema->columns[i].field != NULL; i++) {
 		struct str value = directory_record_field(record, schema->columns[i].field);
@@ -60,7 +60,7 @@ static void bind_columns(const struct directory_schema *schema, sqlite3_stmt *st
 	}
 }
 
-static int write_children(struct sqlite_store *store, const struct directory_record *record)
+static int write_child_rows(struct sqlite_store *store, const struct directory_record *record)
 {
 	sqlite3_stmt *statement = store->rows[record->key.table][SQLITE_STATEMENT_INSERT_CHILD];
 	struct str name = str_from(store->schemas[record->key.table].child);
@@ -86,7 +86,8 @@ static int run_about(struct sqlite_store *store, sqlite3_stmt *statement,
 	int error;
 
 	if (has_columns)
-		bind_columns(&store->schemas[record->key.table], statement, place, record);
+		bind_columns_of_record(&store->schemas[record->key.table], statement, place,
+				       record);
 	error = sqlite_run(statement);
 	*is_row_out = error == SQLITE_OK && sqlite3_changes(store->database) > 0;
 	return error;
@@ -106,7 +107,7 @@ int sqlite_put(struct sqlite_store *store, const struct directory_record *record
 		error = run_about(store, statements[SQLITE_STATEMENT_REMOVE_CHILDREN], record,
 				  false, &is_row);
 	if (error == SQLITE_OK && is_child_table)
-		error = write_children(store, record);
+		error = write_child_rows(store, record);
 	return error;
 }
 
@@ -123,7 +124,8 @@ static int take_away(struct sqlite_store *store, const struct directory_record *
 	return error;
 }
 
-static int note(struct sqlite_store *store, const struct directory_key *key, uint64_t version)
+static int note_change_in_log(struct sqlite_store *store, const struct directory_key *key,
+			      uint64_t version)
 {
 	sqlite3_stmt *statement = store->data[DATA_LOG];
 
@@ -157,8 +159,8 @@ static int check_condition(struct sqlite_store *store, const struct directory_ch
 	return error == SQLITE_ROW ? SQLITE_OK : error;
 }
 
-static int apply(struct sqlite_store *store, struct sqlite_change *call, uint64_t *version,
-		 int64_t *total)
+static int apply_changes_of_call(struct sqlite_store *store, struct sqlite_change *call,
+				 uint64_t *version, int64_t *total)
 {
 	int error = check_condition(store, &call->changes[0], *version, &call->error);
 
@@ -174,7 +176,7 @@ static int apply(struct sqlite_store *store, struct sqlite_change *call, uint64_
 			error = sqlite_sum_change(store, &change->record, change->is_removal,
 						  total);
 		if (error == SQLITE_OK && (!change->is_removal || call->existed[i]))
-			error = note(store, &change->record.key, ++*version);
+			error = note_change_in_log(store, &change->record.key, ++*version);
 	}
 	call->version = *version;
 	return error;
@@ -194,7 +196,7 @@ static int apply_all(struct sqlite_store *store, struct sqlite_change *calls)
 	sqlite_give_arena(store, arena);
 	DL_FOREACH (calls, call) {
 		if (error == SQLITE_OK)
-			error = apply(store, call, &version, &total);
+			error = apply_changes_of_call(store, call, &version, &total);
 	}
 	if (error != SQLITE_OK)
 		return error;
@@ -203,7 +205,7 @@ static int apply_all(struct sqlite_store *store, struct sqlite_change *calls)
 	return sqlite_run(set_version);
 }
 
-static void answer(struct sqlite_change *calls, int error)
+static void answer_changes(struct sqlite_change *calls, int error)
 {
 	struct sqlite_change *call;
 	struct sqlite_change *next;
@@ -219,7 +221,7 @@ static void answer(struct sqlite_change *calls, int error)
 }
 
 /* Whether another process writes, so that the commit must wait. */
-static bool must_wait(struct sqlite_store *store)
+static bool must_wait_for_writer(struct sqlite_store *store)
 {
 	int64_t now_us = os_clock_monotonic_us();
 
@@ -243,12 +245,12 @@ void sqlite_commit(void *context)
 	if (sqlite_file_leave(store) || store->database == NULL) {
 		store->waiting = NULL;
 		store->retry_until_us = 0;
-		answer(calls, -EBUSY);
+		answer_changes(calls, -EBUSY);
 		return;
 	}
 	sqlite_end_reading(store);
 	error = sqlite_begin_write(store);
-	if ((error & 0xff) == SQLITE_BUSY && must_wait(store))
+	if ((error & 0xff) == SQLITE_BUSY && must_wait_for_writer(store))
 		return;
 	store->waiting = NULL;
 	store->retry_until_us = 0;
@@ -267,5 +269,5 @@ void sqlite_commit(void *context)
 		if (sqlite_file_leave(store)) /* it went into a file that has lost its name */
 			failure = -EIO;
 	}
-	answer(calls, failure);
+	answer_changes(calls, failure);
 }

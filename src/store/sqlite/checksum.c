@@ -29,13 +29,13 @@ struct sqlite_columns sqlite_columns_of(const struct sqlite_store *store,
 
 /* ---- of one record ---- */
 
-static uint32_t add_text(uint32_t sum, struct str text)
+static uint32_t add_text_to_sum(uint32_t sum, struct str text)
 {
 	return checksum_extend(checksum_extend(sum, text.data, text.length), "", 1);
 }
 
-static uint32_t add_fields(uint32_t sum, const struct directory_schema *schema, bool is_child,
-			   const struct directory_field *fields, size_t count)
+static uint32_t add_fields_to_sum(uint32_t sum, const struct directory_schema *schema,
+				  bool is_child, const struct directory_field *fields, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		bool is_one =
@@ -43,7 +43,8 @@ static uint32_t add_fields(uint32_t sum, const struct directory_schema *schema, 
 
 		/* an empty column is no field, but an empty row is one */
 		if (is_one == is_child && (is_child || fields[i].value.length > 0))
-			sum = add_text(add_text(sum, fields[i].name), fields[i].value);
+			sum = add_text_to_sum(add_text_to_sum(sum, fields[i].name),
+					      fields[i].value);
 	}
 	return sum;
 }
@@ -51,15 +52,15 @@ static uint32_t add_fields(uint32_t sum, const struct directory_schema *schema, 
 uint32_t sqlite_sum_of(const struct directory_schema *schema, const struct sqlite_columns *columns,
 		       const struct directory_field *fields, size_t count)
 {
-	uint32_t sum = add_text(0, columns->table);
+	uint32_t sum = add_text_to_sum(0, columns->table);
 
-	sum = add_text(add_text(sum, columns->key), columns->member);
-	sum = add_fields(sum, schema, false, fields, count);
-	return add_fields(sum, schema, true, fields, count);
+	sum = add_text_to_sum(add_text_to_sum(sum, columns->key), columns->member);
+	sum = add_fields_to_sum(sum, schema, false, fields, count);
+	return add_fields_to_sum(sum, schema, true, fields, count);
 }
 
-static sqlite3_stmt *bind_columns(struct sqlite_store *store, enum data_statement which,
-				  const struct sqlite_columns *columns)
+static sqlite3_stmt *bind_key_of_sum(struct sqlite_store *store, enum data_statement which,
+				     const struct sqlite_columns *columns)
 {
 	sqlite3_stmt *statement = store->data[which];
 
@@ -72,7 +73,7 @@ static sqlite3_stmt *bind_columns(struct sqlite_store *store, enum data_statemen
 int sqlite_sum_find(struct sqlite_store *store, const struct sqlite_columns *columns,
 		    struct sqlite_sum *sum_out)
 {
-	sqlite3_stmt *statement = bind_columns(store, DATA_SUM, columns);
+	sqlite3_stmt *statement = bind_key_of_sum(store, DATA_SUM, columns);
 	int error = sqlite3_step(statement);
 
 	*sum_out = (struct sqlite_sum){.is_there = error == SQLITE_ROW};
@@ -126,7 +127,7 @@ void sqlite_sum_tell(struct sqlite_store *store, const struct directory_key *key
 
 int sqlite_sum_set(struct sqlite_store *store, const struct sqlite_columns *columns, uint32_t sum)
 {
-	sqlite3_stmt *statement = bind_columns(store, DATA_SUM_SET, columns);
+	sqlite3_stmt *statement = bind_key_of_sum(store, DATA_SUM_SET, columns);
 
 	(void)sqlite3_bind_int64(statement, 4, sum);
 	return sqlite_run(statement);
@@ -134,7 +135,7 @@ int sqlite_sum_set(struct sqlite_store *store, const struct sqlite_columns *colu
 
 int sqlite_sum_remove(struct sqlite_store *store, const struct sqlite_columns *columns)
 {
-	return sqlite_run(bind_columns(store, DATA_SUM_REMOVE, columns));
+	return sqlite_run(bind_key_of_sum(store, DATA_SUM_REMOVE, columns));
 }
 
 int sqlite_sum_change(struct sqlite_store *store, const struct directory_record *record,

@@ -88,7 +88,7 @@ void sqlite_missed(struct directory_store *base, uint64_t version, size_t limit,
 	sqlite_give_arena(store, arena);
 }
 
-static void reset(struct sqlite_store *store, uint64_t version, struct str identity)
+static void reset_to_version(struct sqlite_store *store, uint64_t version, struct str identity)
 {
 	snprintf(store->base.identity, sizeof store->base.identity, STR_FORMAT,
 		 STR_ARGUMENTS(identity));
@@ -116,7 +116,7 @@ static int tell_page(struct sqlite_store *store, size_t *count_out)
 	return error;
 }
 
-static int oldest(struct sqlite_store *store, uint64_t *version_out)
+static int read_oldest_version(struct sqlite_store *store, uint64_t *version_out)
 {
 	sqlite3_stmt *statement = store->data[DATA_OLDEST];
 	int error = sqlite3_step(statement);
@@ -128,7 +128,7 @@ static int oldest(struct sqlite_store *store, uint64_t *version_out)
 }
 
 /* Prunes the table, if nobody else is writing. */
-static void prune(struct sqlite_store *store)
+static void prune_log_of_changes(struct sqlite_store *store)
 {
 	sqlite3_stmt *statement = store->data[DATA_PRUNE];
 	int error;
@@ -148,7 +148,7 @@ static void prune(struct sqlite_store *store)
 }
 
 /* Must run in the read transaction, if there is one. */
-static int follow(struct sqlite_store *store, struct arena *arena)
+static int follow_changes_by_others(struct sqlite_store *store, struct arena *arena)
 {
 	struct str identity;
 	uint64_t version;
@@ -159,20 +159,20 @@ static int follow(struct sqlite_store *store, struct arena *arena)
 	if (error != SQLITE_OK ||
 	    (version == store->base.version && str_equal(identity, str_from(store->base.identity))))
 		return error;
-	error = oldest(store, &first);
+	error = read_oldest_version(store, &first);
 	if (error != SQLITE_OK)
 		return error;
 	if (version < store->base.version || version - store->base.version > BEHIND_MAX ||
 	    first > store->base.version + 1 ||
 	    !str_equal(identity, str_from(store->base.identity))) {
-		reset(store, version, identity);
+		reset_to_version(store, version, identity);
 		return SQLITE_OK;
 	}
 	do
 		error = tell_page(store, &count);
 	while (error == SQLITE_OK && count == PAGE);
 	if (error == SQLITE_OK && store->base.version < version)
-		reset(store, version, identity); /* the table was emptied by somebody */
+		reset_to_version(store, version, identity); /* the table was emptied by somebody */
 	return error;
 }
 
@@ -200,7 +200,7 @@ static void expect_commit(struct sqlite_store *store)
 static int follow_or_say(struct sqlite_store *store)
 {
 	struct arena *arena = sqlite_take_arena(store);
-	int error = follow(store, arena);
+	int error = follow_changes_by_others(store, arena);
 
 	if (error != SQLITE_OK)
 		(void)sqlite_failed(store, error, "follow");
@@ -215,7 +215,7 @@ void sqlite_follow(struct sqlite_store *store)
 	os_file_watch_forget(store->watch);
 	if (follow_or_say(store) != SQLITE_OK)
 		store->data_version = UNKNOWN; /* the next look tries again */
-	prune(store);
+	prune_log_of_changes(store);
 }
 
 static int64_t data_version(struct sqlite_store *store)
@@ -245,7 +245,7 @@ int sqlite_notice(struct sqlite_store *store)
 }
 
 /* Reports changes by others, if any. */
-static void look(struct sqlite_store *store)
+static void look_for_changes_by_others(struct sqlite_store *store)
 {
 	sqlite_end_reading(store);
 	(void)!sqlite_notice(store); /* it was logged; the next poll tries again */
@@ -258,7 +258,7 @@ void sqlite_look(void *context)
 
 	if (store->database == NULL)
 		return;
-	look(store);
+	look_for_changes_by_others(store);
 	(void)sqlite_sum_add_missing(store); /* the next poll goes on */
 	if (store->data_version != before || os_clock_monotonic_us() >= store->soon_until_us)
 		return;
@@ -316,9 +316,9 @@ void sqlite_poll(void *context)
 		sqlite_file_return(store);
 	} else {
 		watch_log(store);
-		look(store);
+		look_for_changes_by_others(store);
 		has_more = sqlite_sum_add_missing(store);
-		prune(store);
+		prune_log_of_changes(store);
 	}
 	os_timer_start(store->poll, until_poll_us(store, has_more));
 }

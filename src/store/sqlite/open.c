@@ -18,7 +18,7 @@ static const char SETTINGS[] = "PRAGMA synchronous = FULL;"
 
 /* Creates an empty file that only its owner can read: SQLite would create one that everybody can,
  * and it holds passwords. */
-static int make_file(const char *path)
+static int make_sqlite_file(const char *path)
 {
 	int file =
 		os_file_open(OS_FILE_HERE, path, OS_FILE_WRITE | OS_FILE_CREATE | OS_FILE_PRIVATE);
@@ -27,7 +27,7 @@ static int make_file(const char *path)
 	return file < 0 && file != -EEXIST ? file : 0;
 }
 
-static int fail(struct sqlite_store *store, int error, struct buffer *why)
+static int fail_to_open_sqlite(struct sqlite_store *store, int error, struct buffer *why)
 {
 	int system = sqlite3_system_errno(store->database);
 
@@ -45,7 +45,7 @@ static int fail(struct sqlite_store *store, int error, struct buffer *why)
 	return sqlite_errno(store, error);
 }
 
-static int open_database(struct sqlite_store *store, struct buffer *why)
+static int open_sqlite_database(struct sqlite_store *store, struct buffer *why)
 {
 	int error = sqlite3_open_v2(
 		store->path, &store->database,
@@ -58,7 +58,7 @@ static int open_database(struct sqlite_store *store, struct buffer *why)
 	if (error == SQLITE_OK)
 		error = sqlite3_exec(store->database, "SELECT count(*) FROM sqlite_schema", NULL,
 				     NULL, NULL);
-	return error == SQLITE_OK ? 0 : fail(store, error, why);
+	return error == SQLITE_OK ? 0 : fail_to_open_sqlite(store, error, why);
 }
 
 /* Fails on file systems without shared memory, which WAL needs. */
@@ -115,7 +115,7 @@ static int sync_content(struct sqlite_store *store)
 
 /* With the name of its log of writes the database loses all changes in it. SQLite syncs the name,
  * but ignores an error. */
-static int sync_names(const struct sqlite_store *store, struct buffer *why)
+static int sync_names_of_sqlite_file(const struct sqlite_store *store, struct buffer *why)
 {
 	const char *slash = strrchr(store->path, '/');
 	char *folder = memory_copy_string(slash == NULL ? "." : store->path);
@@ -130,7 +130,7 @@ static int sync_names(const struct sqlite_store *store, struct buffer *why)
 	return error;
 }
 
-static int set_up(struct sqlite_store *store, struct buffer *why)
+static int set_up_sqlite_database(struct sqlite_store *store, struct buffer *why)
 {
 	bool is_wal = false;
 	int error =
@@ -145,10 +145,11 @@ static int set_up(struct sqlite_store *store, struct buffer *why)
 		error = sqlite3_exec(store->database, SETTINGS, NULL, NULL, NULL);
 	if (error == SQLITE_OK)
 		error = sync_content(store);
-	return error == SQLITE_OK ? sync_names(store, why) : fail(store, error, why);
+	return error == SQLITE_OK ? sync_names_of_sqlite_file(store, why)
+				  : fail_to_open_sqlite(store, error, why);
 }
 
-static int prepare(struct sqlite_store *store, struct buffer *why)
+static int prepare_sqlite_database(struct sqlite_store *store, struct buffer *why)
 {
 	struct arena *arena = arena_new();
 	struct str identity;
@@ -165,7 +166,7 @@ static int prepare(struct sqlite_store *store, struct buffer *why)
 		snprintf(store->base.identity, sizeof store->base.identity, STR_FORMAT,
 			 STR_ARGUMENTS(identity));
 	arena_free(arena);
-	return error == SQLITE_OK ? 0 : fail(store, error, why);
+	return error == SQLITE_OK ? 0 : fail_to_open_sqlite(store, error, why);
 }
 
 void sqlite_close(struct sqlite_store *store)
@@ -191,18 +192,18 @@ int sqlite_open(struct sqlite_store *store, struct buffer *why)
 	int error = sqlite_file_check(store, why);
 
 	if (error == 0 && !store->base.is_known) {
-		error = make_file(store->path);
+		error = make_sqlite_file(store->path);
 		if (error < 0)
 			buffer_append_format(why, "%s: %s", store->path, strerror(-error));
 	}
 	if (error == 0)
-		error = open_database(store, why);
+		error = open_sqlite_database(store, why);
 	if (error == 0)
 		error = sqlite_schema_prepare(store, why);
 	if (error == 0)
-		error = set_up(store, why);
+		error = set_up_sqlite_database(store, why);
 	if (error == 0)
-		error = prepare(store, why);
+		error = prepare_sqlite_database(store, why);
 	if (error == 0)
 		error = sqlite_sum_check_total(store, why);
 	if (error < 0)

@@ -194,7 +194,8 @@ struct listing {
 	struct str last;
 };
 
-static void add_malformed(struct listing *listing, const struct directory_malformed *found)
+static void add_malformed_to_listing(struct listing *listing,
+				     const struct directory_malformed *found)
 {
 	struct directory_malformed *malformed = &listing->malformed[listing->malformed_count];
 
@@ -206,8 +207,9 @@ static void add_malformed(struct listing *listing, const struct directory_malfor
 	listing->malformed_count++;
 }
 
-static int read_rows(struct sqlite_store *store, sqlite3_stmt *statement,
-		     enum directory_table table, struct arena *arena, struct listing *listing)
+static int read_rows_of_listing(struct sqlite_store *store, sqlite3_stmt *statement,
+				enum directory_table table, struct arena *arena,
+				struct listing *listing)
 {
 	int error;
 
@@ -224,14 +226,15 @@ static int read_rows(struct sqlite_store *store, sqlite3_stmt *statement,
 		if (record != NULL)
 			listing->records[listing->count++] = *record;
 		else
-			add_malformed(listing, &found);
+			add_malformed_to_listing(listing, &found);
 	}
 	(void)sqlite3_reset(statement);
 	return error == SQLITE_DONE ? SQLITE_OK : error;
 }
 
-static int read_page(struct sqlite_store *store, enum directory_table table, struct arena *arena,
-		     struct str prefix, struct str from, struct listing *listing, bool *is_end_out)
+static int read_page_of_listing(struct sqlite_store *store, enum directory_table table,
+				struct arena *arena, struct str prefix, struct str from,
+				struct listing *listing, bool *is_end_out)
 {
 	size_t wanted = listing->limit;
 	int error = begin_reading(store);
@@ -239,8 +242,9 @@ static int read_page(struct sqlite_store *store, enum directory_table table, str
 	*is_end_out = false;
 	/* a short page would mean the end, so the place of malformed rows is filled */
 	while (wanted > 0 && error == SQLITE_OK) {
-		error = read_rows(store, bind_list(store, table, arena, prefix, from, wanted),
-				  table, arena, listing);
+		error = read_rows_of_listing(store,
+					     bind_list(store, table, arena, prefix, from, wanted),
+					     table, arena, listing);
 		*is_end_out = listing->rows < wanted;
 		if (*is_end_out)
 			break;
@@ -298,7 +302,8 @@ static void add_lost_one(struct sqlite_store *store, enum directory_table table,
 	key = (struct directory_key){table, arena_copy_str(arena, buffer_view(&name))};
 	store->damage_count++;
 	sqlite_sum_tell(store, &key, SQLITE_STORE_LOST);
-	add_malformed(listing, &(struct directory_malformed){key.name, STR(SQLITE_STORE_LOST)});
+	add_malformed_to_listing(listing,
+				 &(struct directory_malformed){key.name, STR(SQLITE_STORE_LOST)});
 }
 
 /* Of those from FROM on that have a checksum. IS_END: all that begin with PREFIX were listed. */
@@ -351,7 +356,7 @@ void sqlite_list(struct directory_store *base, enum directory_table table, struc
 		from = prefix;
 	listing.records = arena_alloc(arena, limit * sizeof *listing.records);
 	listing.malformed = arena_alloc(arena, limit * sizeof *listing.malformed);
-	error = read_page(store, table, arena, prefix, from, &listing, &is_end);
+	error = read_page_of_listing(store, table, arena, prefix, from, &listing, &is_end);
 	if (error == SQLITE_OK)
 		error = add_lost(store, table, arena, prefix, from, is_end, &listing);
 	error = judge_listing(store, table, prefix, damage_before, error);

@@ -23,7 +23,7 @@ static int take_problem(void *context, int columns, char **texts, char **names)
 
 /* Texts of the schema that cannot be understood are passed over, and so is the size of a file that
  * was truncated. */
-static int open_old(struct sqlite_store *old)
+static int open_database_to_repair(struct sqlite_store *old)
 {
 	int error = sqlite3_open_v2(
 		old->path, &old->database,
@@ -44,7 +44,7 @@ static int open_old(struct sqlite_store *old)
 	return error;
 }
 
-static int say(const struct sqlite_store *store, int error, struct buffer *why)
+static int explain_repair_error(const struct sqlite_store *store, int error, struct buffer *why)
 {
 	buffer_append_format(why, "%s: %s", store->path,
 			     (error & 0xff) == SQLITE_BUSY ? "somebody changes it now"
@@ -134,7 +134,7 @@ static int write_meta(struct sqlite_repair *repair, uint64_t version, const char
 	return error;
 }
 
-static int finish(struct sqlite_repair *repair)
+static int finish_repaired_database(struct sqlite_repair *repair)
 {
 	char identity[64] = "";
 	uint64_t version;
@@ -155,7 +155,7 @@ static int sync_file(const char *path)
 	return error;
 }
 
-static int fill(struct sqlite_repair *repair, struct buffer *why)
+static int fill_repaired_database(struct sqlite_repair *repair, struct buffer *why)
 {
 	int error = sqlite_open(repair->made, why);
 
@@ -164,9 +164,9 @@ static int fill(struct sqlite_repair *repair, struct buffer *why)
 	error = sqlite_begin_write(repair->made);
 	if (error == SQLITE_OK) {
 		sqlite_repair_sort(repair);
-		error = finish(repair);
+		error = finish_repaired_database(repair);
 	}
-	error = error == SQLITE_OK ? 0 : say(repair->made, error, why);
+	error = error == SQLITE_OK ? 0 : explain_repair_error(repair->made, error, why);
 	sqlite_close(repair->made); /* its log is written into it */
 	return error;
 }
@@ -192,7 +192,7 @@ static int make_new(struct sqlite_repair *repair, struct os_loop *loop, struct b
 	repair->made = sqlite_new(loop, buffer_data(&path));
 	sqlite_place_remove_log(repair->made); /* of a repair that was broken off */
 	(void)!os_file_unlink(OS_FILE_HERE, buffer_data(&path));
-	error = fill(repair, why);
+	error = fill_repaired_database(repair, why);
 	if (error == 0)
 		error = put_in_place(repair, why);
 	if (error < 0)
@@ -204,7 +204,7 @@ static int make_new(struct sqlite_repair *repair, struct os_loop *loop, struct b
 /* ---- the whole ---- */
 
 /* Of a file from which nothing can be read. */
-static int put_aside(struct sqlite_repair *repair, struct buffer *why)
+static int put_unreadable_database_aside(struct sqlite_repair *repair, struct buffer *why)
 {
 	struct store_sqlite_repair *options = repair->options;
 	int error = 0;
@@ -236,27 +236,28 @@ static int repair_tables(struct sqlite_repair *repair, struct os_loop *loop, str
 
 /* Nobody may change what is saved; but where the file is so damaged that it cannot be locked,
  * nobody can. */
-static int begin(struct sqlite_repair *repair, struct buffer *why)
+static int begin_repair_transaction(struct sqlite_repair *repair, struct buffer *why)
 {
 	int error = sqlite3_exec(repair->old->database,
 				 repair->options->applies ? "BEGIN IMMEDIATE" : "BEGIN", NULL, NULL,
 				 NULL);
 
-	return (error & 0xff) == SQLITE_BUSY ? say(repair->old, error, why) : 0;
+	return (error & 0xff) == SQLITE_BUSY ? explain_repair_error(repair->old, error, why) : 0;
 }
 
-static int repair_file(struct sqlite_repair *repair, struct os_loop *loop, struct buffer *why)
+static int repair_database_file(struct sqlite_repair *repair, struct os_loop *loop,
+				struct buffer *why)
 {
 	struct sqlite_store *old = repair->old;
-	int error = open_old(old);
+	int error = open_database_to_repair(old);
 
 	if (sqlite_is_damage(error)) {
 		buffer_append_string(&repair->options->problem, sqlite3_errmsg(old->database));
-		return put_aside(repair, why);
+		return put_unreadable_database_aside(repair, why);
 	}
 	if (error != SQLITE_OK)
-		return say(old, error, why);
-	error = begin(repair, why);
+		return explain_repair_error(old, error, why);
+	error = begin_repair_transaction(repair, why);
 	if (error != 0)
 		return error;
 	/* a table whose text is damaged has no statements: its records cannot be read */
@@ -264,7 +265,7 @@ static int repair_file(struct sqlite_repair *repair, struct os_loop *loop, struc
 	    (old->data[DATA_META] == NULL || old->data[DATA_SUM] == NULL)) {
 		buffer_append_string(&repair->options->problem, "it has no records");
 		if (!has_tables(old))
-			return put_aside(repair, why);
+			return put_unreadable_database_aside(repair, why);
 		buffer_append_format(why,
 				     "%s: these are the tables of another program or version; "
 				     "put back the file of this directory",
@@ -283,7 +284,7 @@ int store_sqlite_repair(struct os_loop *loop, const char *path, struct store_sql
 	int error = os_file_info_at(OS_FILE_HERE, path, &info);
 
 	if (error == 0)
-		error = repair_file(&repair, loop, why);
+		error = repair_database_file(&repair, loop, why);
 	else
 		buffer_append_format(why, "%s: %s", path, strerror(-error));
 	if (repair.old->database != NULL)

@@ -38,7 +38,7 @@ static int scan_one_way(struct sqlite_repair *repair, const char *sql, const cha
 }
 
 /* SQL has the order three times, and returns table, key and member. */
-static void scan(struct sqlite_repair *repair, const char *sql, each_key *each)
+static void scan_keys_both_ways(struct sqlite_repair *repair, const char *sql, each_key *each)
 {
 	if (scan_one_way(repair, sql, "ASC", each) == SQLITE_OK)
 		return;
@@ -58,7 +58,7 @@ static void scan_tables(struct sqlite_repair *repair, each_key *each)
 				     schema->name, schema->key_columns[0], second,
 				     directory_schema_sql(schema->name), schema->key_columns[0]);
 		buffer_append_byte(&sql, '\0');
-		scan(repair, buffer_data(&sql), each);
+		scan_keys_both_ways(repair, buffer_data(&sql), each);
 	}
 }
 
@@ -72,7 +72,8 @@ struct found {
 	bool is_readable;
 };
 
-static struct found find(struct sqlite_repair *repair, const struct sqlite_columns *columns)
+static struct found find_row_to_repair(struct sqlite_repair *repair,
+				       const struct sqlite_columns *columns)
 {
 	enum directory_table table = directory_table_find(columns->table);
 	struct found found = {.is_readable = table != DIRECTORY_NO_TABLE};
@@ -93,7 +94,7 @@ static struct found find(struct sqlite_repair *repair, const struct sqlite_colum
 
 static void add_up_one(struct sqlite_repair *repair, const struct sqlite_columns *columns)
 {
-	struct found found = find(repair, columns);
+	struct found found = find_row_to_repair(repair, columns);
 
 	repair->has_errors |= !found.is_readable;
 	if (!found.sum.is_there || found.sum.is_known)
@@ -117,8 +118,8 @@ bool sqlite_repair_add_up(struct sqlite_repair *repair)
 
 /* ---- what is good, and what is not ---- */
 
-static void tell_lost(struct sqlite_repair *repair, const struct sqlite_columns *columns,
-		      const char *why)
+static void tell_lost_record(struct sqlite_repair *repair, const struct sqlite_columns *columns,
+			     const char *why)
 {
 	struct buffer key CLEANUP(buffer_clear) = {0};
 
@@ -133,8 +134,8 @@ static void tell_lost(struct sqlite_repair *repair, const struct sqlite_columns 
 				      why);
 }
 
-static void keep_record(struct sqlite_repair *repair, const struct sqlite_columns *columns,
-			struct directory_record *record)
+static void keep_scanned_record(struct sqlite_repair *repair, const struct sqlite_columns *columns,
+				struct directory_record *record)
 {
 	struct buffer key CLEANUP(buffer_clear) = {0};
 	bool existed;
@@ -177,16 +178,16 @@ static void sort_one(struct sqlite_repair *repair, const struct sqlite_columns *
 
 	if (!is_first(repair, columns))
 		return;
-	found = find(repair, columns);
+	found = find_row_to_repair(repair, columns);
 	repair->known_total += found.sum.is_known ? found.sum.value : 0;
 	why = sqlite_sum_judge(&found.sum, found.is_there ? &found.read : NULL);
 	repair->has_bad_sums |= why != NULL;
 	if (!found.is_readable)
-		tell_lost(repair, columns, "it cannot be read");
+		tell_lost_record(repair, columns, "it cannot be read");
 	else if (found.is_there && (why == NULL || repair->is_total_right))
-		keep_record(repair, columns, &found.record);
+		keep_scanned_record(repair, columns, &found.record);
 	else if (why != NULL && !repair->is_total_right)
-		tell_lost(repair, columns, why);
+		tell_lost_record(repair, columns, why);
 }
 
 void sqlite_repair_sort(struct sqlite_repair *repair)
@@ -196,10 +197,10 @@ void sqlite_repair_sort(struct sqlite_repair *repair)
 	repair->options->good = 0;
 	repair->options->lost_count = 0;
 	(void)sqlite3_exec(repair->old->database, "DELETE FROM temp.seen", NULL, NULL, NULL);
-	scan(repair,
-	     "SELECT table_name, key, member FROM checksum"
-	     " ORDER BY table_name %s, key %s, member %s",
-	     sort_one);
+	scan_keys_both_ways(repair,
+			    "SELECT table_name, key, member FROM checksum"
+			    " ORDER BY table_name %s, key %s, member %s",
+			    sort_one);
 	scan_tables(repair, sort_one);
 	if (repair->file_total < 0)
 		repair->options->has_unnamed = repair->has_errors;

@@ -5,7 +5,8 @@
 #include "store/sqlite/internal.h"
 #include <string.h>
 
-static struct str key_of(sqlite3_stmt *statement, enum directory_table table, struct arena *arena)
+static struct str key_of_row(sqlite3_stmt *statement, enum directory_table table,
+			     struct arena *arena)
 {
 	struct str first = sqlite_column(statement, 0);
 	struct str second;
@@ -26,8 +27,8 @@ struct row {
 	size_t count;
 };
 
-static int add_children(struct sqlite_store *store, const struct directory_key *key,
-			struct arena *arena, struct row *row)
+static int add_children_to_row(struct sqlite_store *store, const struct directory_key *key,
+			       struct arena *arena, struct row *row)
 {
 	sqlite3_stmt *statement = store->rows[key->table][SQLITE_STATEMENT_GET_CHILDREN];
 	struct str name = str_from(store->schemas[key->table].child);
@@ -43,13 +44,13 @@ static int add_children(struct sqlite_store *store, const struct directory_key *
 }
 
 /* KIND is in the first column of tables that have kinds. */
-static bool has_children(const struct directory_schema *schema, const struct row *row)
+static bool row_may_have_children(const struct directory_schema *schema, const struct row *row)
 {
 	return directory_schema_has_child(schema, row->count > 0 ? row->fields[0].value : STR(""));
 }
 
-static void tell_bad(struct sqlite_store *store, const struct directory_key *key,
-		     const char *reason)
+static void log_bad_record(struct sqlite_store *store, const struct directory_key *key,
+			   const char *reason)
 {
 	if (store->told_count++ < SQLITE_STORE_TOLD_MAX)
 		log_event(EVENT_STORE_RECORD_BAD,
@@ -58,10 +59,10 @@ static void tell_bad(struct sqlite_store *store, const struct directory_key *key
 }
 
 /* The row's record in canonical form, or NULL and *REASON_OUT. */
-static const struct directory_record *check(struct sqlite_store *store,
-					    const struct directory_key *key, struct arena *arena,
-					    const struct row *row, bool is_key_in_form,
-					    struct str *reason_out)
+static const struct directory_record *
+check_record_of_row(struct sqlite_store *store, const struct directory_key *key,
+		    struct arena *arena, const struct row *row, bool is_key_in_form,
+		    struct str *reason_out)
 {
 	struct directory_record *record = arena_alloc(arena, sizeof *record);
 	struct directory_record input = {*key, row->fields, row->count};
@@ -77,7 +78,7 @@ static const struct directory_record *check(struct sqlite_store *store,
 	if (directory_record_check(&input, arena, record, &reason) == 0 &&
 	    str_equal(record->key.name, key->name))
 		return record;
-	tell_bad(store, key, reason);
+	log_bad_record(store, key, reason);
 	*reason_out = str_from(reason);
 	return NULL;
 }
@@ -96,13 +97,14 @@ static int load_row(struct sqlite_store *store, sqlite3_stmt *statement, int col
 			row->fields[row->count++] = (struct directory_field){
 				str_from(schema->columns[i].field), arena_copy_str(arena, value)};
 	}
-	return has_children(schema, row) ? add_children(store, key, arena, row) : SQLITE_OK;
+	return row_may_have_children(schema, row) ? add_children_to_row(store, key, arena, row)
+						  : SQLITE_OK;
 }
 
-static int read_row(struct sqlite_store *store, sqlite3_stmt *statement, int column,
-		    const struct directory_key *key, const struct sqlite_columns *columns,
-		    bool is_key_in_form, struct arena *arena,
-		    const struct directory_record **record_out, struct str *reason_out)
+static int read_checked_row(struct sqlite_store *store, sqlite3_stmt *statement, int column,
+			    const struct directory_key *key, const struct sqlite_columns *columns,
+			    bool is_key_in_form, struct arena *arena,
+			    const struct directory_record **record_out, struct str *reason_out)
 {
 	struct row row;
 	const char *damage = NULL;
@@ -116,7 +118,8 @@ static int read_row(struct sqlite_store *store, sqlite3_stmt *statement, int col
 	if (error != SQLITE_OK)
 		return error;
 	if (damage == NULL) {
-		*record_out = check(store, key, arena, &row, is_key_in_form, reason_out);
+		*record_out =
+			check_record_of_row(store, key, arena, &row, is_key_in_form, reason_out);
 		return SQLITE_OK;
 	}
 	sqlite_sum_tell(store, key, damage);
@@ -131,7 +134,8 @@ int sqlite_row(struct sqlite_store *store, sqlite3_stmt *statement, const struct
 	struct sqlite_columns columns = sqlite_columns_of(store, key);
 	struct str reason;
 
-	return read_row(store, statement, 0, key, &columns, true, arena, record_out, &reason);
+	return read_checked_row(store, statement, 0, key, &columns, true, arena, record_out,
+				&reason);
 }
 
 int sqlite_row_raw(struct sqlite_store *store, enum directory_table table,
@@ -178,11 +182,11 @@ int sqlite_listed_row(struct sqlite_store *store, sqlite3_stmt *statement,
 		      const struct directory_record **record_out,
 		      struct directory_malformed *found_out)
 {
-	struct directory_key key = {table, key_of(statement, table, arena)};
+	struct directory_key key = {table, key_of_row(statement, table, arena)};
 	struct sqlite_columns columns = listed_columns(store, statement, table);
 	int key_columns = store->schemas[table].key_columns[1] != NULL ? 2 : 1;
 
 	found_out->key = key.name;
-	return read_row(store, statement, key_columns, &key, &columns, false, arena, record_out,
-			&found_out->reason);
+	return read_checked_row(store, statement, key_columns, &key, &columns, false, arena,
+				record_out, &found_out->reason);
 }

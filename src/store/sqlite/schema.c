@@ -10,13 +10,13 @@ enum { APPLICATION = 0x53746744 }; /* "StgD": identifies the file, also to file(
 /* for DIRECTORY_MEMBERSHIP */
 static const char MEMBERSHIP[] = "CREATE INDEX IF NOT EXISTS membership ON member(member, list);\n";
 
-static int execute(struct sqlite_store *store, const char *sql)
+static int execute_schema_sql(struct sqlite_store *store, const char *sql)
 {
 	return sqlite3_exec(store->database, sql, NULL, NULL, NULL);
 }
 
 /* The first number in the result of SQL. */
-static int number_of(struct sqlite_store *store, const char *sql, int64_t *number_out)
+static int first_number_of_result(struct sqlite_store *store, const char *sql, int64_t *number_out)
 {
 	sqlite3_stmt *statement = NULL;
 	int error = sqlite3_prepare_v2(store->database, sql, -1, &statement, NULL);
@@ -41,12 +41,13 @@ struct file_marks {
 
 static int read_marks(struct sqlite_store *store, struct file_marks *marks)
 {
-	int error = number_of(store, "PRAGMA application_id", &marks->application);
+	int error = first_number_of_result(store, "PRAGMA application_id", &marks->application);
 
 	if (error == SQLITE_OK)
-		error = number_of(store, "PRAGMA user_version", &marks->schema);
+		error = first_number_of_result(store, "PRAGMA user_version", &marks->schema);
 	if (error == SQLITE_OK)
-		error = number_of(store, "SELECT count(*) FROM sqlite_schema", &marks->objects);
+		error = first_number_of_result(store, "SELECT count(*) FROM sqlite_schema",
+					       &marks->objects);
 	return error;
 }
 
@@ -65,10 +66,10 @@ static void make_identity(char identity[40])
 static int execute_all(struct sqlite_store *store, struct buffer *sql)
 {
 	buffer_append_byte(sql, '\0');
-	return execute(store, buffer_data(sql));
+	return execute_schema_sql(store, buffer_data(sql));
 }
 
-static int make(struct sqlite_store *store)
+static int make_sqlite_schema(struct sqlite_store *store)
 {
 	struct buffer sql CLEANUP(buffer_clear) = {0};
 	char identity[40];
@@ -85,7 +86,7 @@ static int make(struct sqlite_store *store)
 	return execute_all(store, &sql);
 }
 
-static bool has_column(struct sqlite_store *store, const char *table, const char *column)
+static bool has_column_in_table(struct sqlite_store *store, const char *table, const char *column)
 {
 	return sqlite3_table_column_metadata(store->database, NULL, table, column, NULL, NULL, NULL,
 					     NULL, NULL) == SQLITE_OK;
@@ -98,7 +99,7 @@ static void write_missing(struct sqlite_store *store, enum directory_table table
 	const struct directory_schema *schema = &store->schemas[table];
 
 	for (size_t i = 0; schema->columns[i].field != NULL; i++)
-		if (!has_column(store, schema->name, schema->columns[i].name))
+		if (!has_column_in_table(store, schema->name, schema->columns[i].name))
 			buffer_append_format(sql, "ALTER TABLE %s ADD COLUMN %s TEXT;\n",
 					     directory_schema_sql(schema->name),
 					     directory_schema_sql(schema->columns[i].name));
@@ -106,13 +107,13 @@ static void write_missing(struct sqlite_store *store, enum directory_table table
 
 /* Adds missing columns to a file of an earlier version, has all records get checksums, and replaces
  * its triggers. */
-static int upgrade(struct sqlite_store *store)
+static int upgrade_sqlite_schema(struct sqlite_store *store)
 {
 	struct buffer sql CLEANUP(buffer_clear) = {0};
 
 	for (unsigned i = DIRECTORY_NO_TABLE + 1; i < DIRECTORY_TABLES; i++)
 		write_missing(store, i, &sql);
-	if (!has_column(store, "meta", "total"))
+	if (!has_column_in_table(store, "meta", "total"))
 		buffer_append_string(&sql, "ALTER TABLE meta ADD COLUMN"
 					   " total INTEGER NOT NULL DEFAULT 0;\n");
 	sqlite_schema_write_sums(&sql);
@@ -124,7 +125,7 @@ static int upgrade(struct sqlite_store *store)
 	return execute_all(store, &sql);
 }
 
-static bool is_old(const struct file_marks *marks)
+static bool is_old_sqlite_schema(const struct file_marks *marks)
 {
 	return marks->application == APPLICATION && marks->schema < SQLITE_STORE_SCHEMA;
 }
@@ -142,26 +143,26 @@ static bool is_empty(const struct file_marks *marks)
 /* Checks again within a transaction, as another process may have been faster. */
 static int make_or_upgrade(struct sqlite_store *store, struct file_marks *marks)
 {
-	int error = execute(store, "BEGIN IMMEDIATE");
+	int error = execute_schema_sql(store, "BEGIN IMMEDIATE");
 
 	if (error != SQLITE_OK)
 		return error;
 	error = read_marks(store, marks);
 	if (error == SQLITE_OK && is_empty(marks))
-		error = make(store);
-	else if (error == SQLITE_OK && is_old(marks))
-		error = upgrade(store);
+		error = make_sqlite_schema(store);
+	else if (error == SQLITE_OK && is_old_sqlite_schema(marks))
+		error = upgrade_sqlite_schema(store);
 	if (error == SQLITE_OK)
 		error = read_marks(store, marks);
 	if (error == SQLITE_OK)
-		error = execute(store, "COMMIT");
+		error = execute_schema_sql(store, "COMMIT");
 	if (error != SQLITE_OK)
-		(void)execute(store, "ROLLBACK");
+		(void)execute_schema_sql(store, "ROLLBACK");
 	return error;
 }
 
 /* What the database says of ERROR; of one before a ROLLBACK it has forgotten that. */
-static const char *reason(const struct sqlite_store *store, int error)
+static const char *reason_of_sqlite_error(const struct sqlite_store *store, int error)
 {
 	if (error == SQLITE_NOTADB)
 		return "this is no SQLite database" SQLITE_STORE_ADVICE;
@@ -169,9 +170,9 @@ static const char *reason(const struct sqlite_store *store, int error)
 							     : sqlite3_errmsg(store->database);
 }
 
-static int say(struct sqlite_store *store, int error, struct buffer *why)
+static int explain_schema_error(struct sqlite_store *store, int error, struct buffer *why)
 {
-	buffer_append_format(why, "%s: %s%s", store->path, reason(store, error),
+	buffer_append_format(why, "%s: %s%s", store->path, reason_of_sqlite_error(store, error),
 			     (error & 0xff) == SQLITE_CORRUPT ? SQLITE_STORE_ADVICE : "");
 	return error == SQLITE_NOTADB ? -EINVAL : sqlite_errno(store, error);
 }
@@ -181,7 +182,7 @@ static bool has_our_tables(struct sqlite_store *store)
 {
 	int64_t schema = 0;
 
-	return number_of(store, "SELECT schema FROM meta", &schema) == SQLITE_OK &&
+	return first_number_of_result(store, "SELECT schema FROM meta", &schema) == SQLITE_OK &&
 	       schema == SQLITE_STORE_SCHEMA;
 }
 
@@ -202,10 +203,10 @@ int sqlite_schema_prepare(struct sqlite_store *store, struct buffer *why)
 				     store->path);
 		return -EIO;
 	}
-	if (error == SQLITE_OK && (is_empty(&marks) || is_old(&marks)))
+	if (error == SQLITE_OK && (is_empty(&marks) || is_old_sqlite_schema(&marks)))
 		error = make_or_upgrade(store, &marks);
 	if (error != SQLITE_OK)
-		return say(store, error, why);
+		return explain_schema_error(store, error, why);
 	if (marks.application != APPLICATION) {
 		buffer_append_format(
 			why, "%s: this is another program's SQLite database" SQLITE_STORE_ADVICE,

@@ -11,7 +11,7 @@ struct table {
 	const struct directory_schema *schema;
 };
 
-static void write_create(const struct table *table, struct buffer *out)
+static void write_create_sqlite_table(const struct table *table, struct buffer *out)
 {
 	const struct directory_schema *schema = table->schema;
 	const char *key = schema->key_columns[0];
@@ -131,7 +131,8 @@ static void write_quoted(struct str text, struct buffer *out)
 	}
 }
 
-static void write_constraint(void *context, const struct directory_constraint *constraint)
+static void write_constraint_of_trigger(void *context,
+					const struct directory_constraint *constraint)
 {
 	struct constraints *constraints = context;
 	struct buffer *out = constraints->out;
@@ -156,14 +157,14 @@ static void write_checks(const struct table *table, struct buffer *out)
 
 		begin_trigger(table, events[i].word, events[i].when, out);
 		directory_schema_constraints(table->record, table->is_child, "NEW.",
-					     write_constraint, &constraints);
+					     write_constraint_of_trigger, &constraints);
 		buffer_append_string(out, " END;\n");
 	}
 }
 
-static void each_table(const struct sqlite_store *store,
-		       void (*write)(const struct table *table, struct buffer *out),
-		       struct buffer *out)
+static void write_each_sqlite_table(const struct sqlite_store *store,
+				    void (*write)(const struct table *table, struct buffer *out),
+				    struct buffer *out)
 {
 	for (unsigned record = DIRECTORY_NO_TABLE + 1; record < DIRECTORY_TABLES; record++) {
 		const struct directory_schema *schema = &store->schemas[record];
@@ -182,7 +183,7 @@ void sqlite_schema_write_tables(const struct sqlite_store *store, struct buffer 
 		     "CREATE TABLE change(version INTEGER PRIMARY KEY, table_name TEXT NOT NULL,"
 		     " key TEXT NOT NULL, at INTEGER NOT NULL"
 		     " DEFAULT (CAST(strftime('%s', 'now') AS INTEGER)));\n");
-	each_table(store, write_create, out);
+	write_each_sqlite_table(store, write_create_sqlite_table, out);
 }
 
 void sqlite_schema_write_sums(struct buffer *out)
@@ -214,6 +215,6 @@ void sqlite_schema_write_resum(const struct sqlite_store *store, struct buffer *
 
 void sqlite_schema_write_triggers(const struct sqlite_store *store, struct buffer *out)
 {
-	each_table(store, write_notes, out);
-	each_table(store, write_checks, out);
+	write_each_sqlite_table(store, write_notes, out);
+	write_each_sqlite_table(store, write_checks, out);
 }

@@ -70,7 +70,7 @@ struct sqlite_store *sqlite_new(struct os_loop *loop, const char *path)
 	return store;
 }
 
-static void begin(struct sqlite_store *store)
+static void begin_polling_sqlite(struct sqlite_store *store)
 {
 	sqlite_poll(store);
 	os_loop_defer(store->loop, &store->first);
@@ -86,7 +86,7 @@ int store_sqlite_open(struct os_loop *loop, const char *path, struct directory_s
 		sqlite_free(&store->base);
 		return error;
 	}
-	begin(store);
+	begin_polling_sqlite(store);
 	*store_out = &store->base;
 	return 0;
 }
@@ -107,7 +107,7 @@ int store_sqlite_open_followed(struct os_loop *loop, const char *path, bool is_k
 		sqlite_free(&store->base);
 		return error;
 	}
-	begin(store);
+	begin_polling_sqlite(store);
 	*store_out = &store->base;
 	return 0;
 }

@@ -21,7 +21,8 @@ static void write_where(const struct directory_schema *schema, struct buffer *ou
 }
 
 /* The columns' names, each after a comma, but not the first if IS_FIRST. */
-static void write_columns(const struct directory_schema *schema, bool is_first, struct buffer *out)
+static void write_column_names(const struct directory_schema *schema, bool is_first,
+			       struct buffer *out)
 {
 	for (size_t i = 0; schema->columns[i].field != NULL; i++) {
 		buffer_append_format(out, "%s%s", is_first ? "" : ", ",
@@ -35,18 +36,18 @@ static void write_get(const struct directory_schema *schema, struct buffer *out)
 	buffer_append_string(out, "SELECT ");
 	if (schema->columns[0].field == NULL)
 		buffer_append_byte(out, '1');
-	write_columns(schema, true, out);
+	write_column_names(schema, true, out);
 	buffer_append_format(out, " FROM %s", directory_schema_sql(schema->name));
 	write_where(schema, out);
 }
 
-static void write_list(const struct directory_schema *schema, struct buffer *out)
+static void write_select_of_list(const struct directory_schema *schema, struct buffer *out)
 {
 	int place = key_count(schema);
 
 	buffer_append_string(out, "SELECT ");
 	write_keys(schema, out);
-	write_columns(schema, false, out);
+	write_column_names(schema, false, out);
 	buffer_append_format(out, " FROM %s WHERE (", directory_schema_sql(schema->name));
 	write_keys(schema, out);
 	buffer_append_format(out, ") >= (%s) AND %s < ?%d ORDER BY ", place > 1 ? "?1, ?2" : "?1",
@@ -75,7 +76,7 @@ static void write_insert(const struct directory_schema *schema, struct buffer *o
 
 	buffer_append_format(out, "INSERT INTO %s(", directory_schema_sql(schema->name));
 	write_keys(schema, out);
-	write_columns(schema, false, out);
+	write_column_names(schema, false, out);
 	buffer_append_string(out, ") VALUES(");
 	for (size_t i = 0; schema->columns[i].field != NULL; i++)
 		count++;
@@ -138,7 +139,7 @@ bool sqlite_statement_write(enum sqlite_statement statement, const struct direct
 		write_get(schema, out);
 		return true;
 	case SQLITE_STATEMENT_LIST:
-		write_list(schema, out);
+		write_select_of_list(schema, out);
 		return true;
 	case SQLITE_STATEMENT_UPDATE:
 		write_update(schema, out);

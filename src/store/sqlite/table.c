@@ -42,14 +42,15 @@ static const char *const DATA[DATA_STATEMENTS] = {
 		"SELECT (SELECT total FROM meta) = (SELECT coalesce(sum(sum), 0) FROM checksum)",
 };
 
-static int prepare(struct sqlite_store *store, const char *sql, sqlite3_stmt **statement)
+static int prepare_persistent_statement(struct sqlite_store *store, const char *sql,
+					sqlite3_stmt **statement)
 {
 	return sqlite3_prepare_v3(store->database, sql, -1, SQLITE_PREPARE_PERSISTENT, statement,
 				  NULL);
 }
 
-static int prepare_row(struct sqlite_store *store, enum directory_table table,
-		       enum sqlite_statement which)
+static int prepare_statement_for_rows(struct sqlite_store *store, enum directory_table table,
+				      enum sqlite_statement which)
 {
 	struct buffer sql CLEANUP(buffer_clear) = {0};
 
@@ -59,7 +60,7 @@ static int prepare_row(struct sqlite_store *store, enum directory_table table,
 	if (!sqlite_statement_write(which, &store->schemas[table], &sql))
 		return SQLITE_OK;
 	buffer_append_byte(&sql, '\0');
-	return prepare(store, buffer_data(&sql), &store->rows[table][which]);
+	return prepare_persistent_statement(store, buffer_data(&sql), &store->rows[table][which]);
 }
 
 int sqlite_table_prepare(struct sqlite_store *store)
@@ -69,11 +70,11 @@ int sqlite_table_prepare(struct sqlite_store *store)
 
 	for (unsigned table = DIRECTORY_NO_TABLE + 1; table < DIRECTORY_LISTED_TABLES; table++)
 		for (unsigned i = 0; i < SQLITE_STATEMENTS; i++) {
-			error = prepare_row(store, table, i);
+			error = prepare_statement_for_rows(store, table, i);
 			first = first == SQLITE_OK ? error : first;
 		}
 	for (int i = 0; i < DATA_STATEMENTS; i++) {
-		error = prepare(store, DATA[i], &store->data[i]);
+		error = prepare_persistent_statement(store, DATA[i], &store->data[i]);
 		first = first == SQLITE_OK ? error : first;
 	}
 	return first;

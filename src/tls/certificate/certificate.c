@@ -57,7 +57,7 @@ static bool is_signed_by(X509 *certificate, X509 *issuer)
 	       key != NULL && X509_verify(certificate, key) == 1;
 }
 
-static size_t find_break(STACK_OF(X509) * all)
+static size_t find_break_in_chain(STACK_OF(X509) * all)
 {
 	for (int i = 0; i + 1 < sk_X509_num(all); i++)
 		if (!is_signed_by(sk_X509_value(all, i), sk_X509_value(all, i + 1)) &&
@@ -89,7 +89,7 @@ int tls_chain_read(struct str pem, struct arena *arena, struct tls_chain *chain_
 	if (error == 0) {
 		read_links(all, arena, &chain);
 		chain.names = tls_names_read(sk_X509_value(all, 0), arena, &chain.name_count);
-		chain.broken_at = find_break(all);
+		chain.broken_at = find_break_in_chain(all);
 		*chain_out = chain;
 	}
 	sk_X509_pop_free(all, X509_free);
@@ -98,16 +98,16 @@ int tls_chain_read(struct str pem, struct arena *arena, struct tls_chain *chain_
 }
 
 /* NAME without its first label: ".example.org". */
-static struct str parent_of(struct str name)
+static struct str parent_of_name(struct str name)
 {
 	ptrdiff_t dot = str_find(name, '.');
 
 	return dot > 0 ? str_skip(name, (size_t)dot) : STR("");
 }
 
-static bool covers(struct str pattern, struct str name)
+static bool is_name_covered(struct str pattern, struct str name)
 {
-	struct str parent = parent_of(name);
+	struct str parent = parent_of_name(name);
 
 	if (str_equal_nocase(pattern, name))
 		return true;
@@ -118,7 +118,7 @@ static bool covers(struct str pattern, struct str name)
 bool tls_chain_covers(const struct tls_chain *chain, struct str name)
 {
 	for (size_t i = 0; i < chain->name_count; i++)
-		if (covers(str_from(chain->names[i]), name))
+		if (is_name_covered(str_from(chain->names[i]), name))
 			return true;
 	return false;
 }

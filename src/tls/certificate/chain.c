@@ -11,8 +11,8 @@
 const struct tls_chain_limits tls_chain_limits = {TLS_CHAIN_SIZE_MAX, TLS_CHAIN_MAX};
 
 /* Reads the next certificate: 1 and *CERTIFICATE_OUT; 0 at the end; -EINVAL. */
-static int next_certificate(BIO *bio, OSSL_LIB_CTX *library, X509 **certificate_out,
-			    struct buffer *reason)
+static int next_certificate_of_pem(BIO *bio, OSSL_LIB_CTX *library, X509 **certificate_out,
+				   struct buffer *reason)
 {
 	X509 *certificate = X509_new_ex(library, TLS_PROPERTIES);
 	unsigned long error;
@@ -31,13 +31,13 @@ static int next_certificate(BIO *bio, OSSL_LIB_CTX *library, X509 **certificate_
 	return 0;
 }
 
-static int read_all(BIO *bio, OSSL_LIB_CTX *library, int count_max, STACK_OF(X509) * chain,
-		    struct buffer *reason)
+static int read_pem_chain(BIO *bio, OSSL_LIB_CTX *library, int count_max, STACK_OF(X509) * chain,
+			  struct buffer *reason)
 {
 	X509 *certificate;
 	int found;
 
-	while ((found = next_certificate(bio, library, &certificate, reason)) > 0) {
+	while ((found = next_certificate_of_pem(bio, library, &certificate, reason)) > 0) {
 		if (sk_X509_push(chain, certificate) <= 0)
 			panic("no memory for TLS");
 		if (sk_X509_num(chain) > count_max)
@@ -63,7 +63,7 @@ int tls_chain_parse(struct str pem, struct tls_chain_limits limits, OSSL_LIB_CTX
 	bio = BIO_new_mem_buf(pem.length > 0 ? pem.data : "", (int)pem.length);
 	if (chain == NULL || bio == NULL)
 		panic("no memory for TLS");
-	error = read_all(bio, library, limits.count, chain, reason);
+	error = read_pem_chain(bio, library, limits.count, chain, reason);
 	BIO_free(bio);
 	tls_errors_clear();
 	if (error < 0) {

@@ -18,13 +18,13 @@ static bool has_known_curve(const EVP_PKEY *key)
 	return curve == NID_X9_62_prime256v1 || curve == NID_secp384r1 || curve == NID_secp521r1;
 }
 
-static int refuse(const char *what, struct buffer *reason)
+static int refuse_public_key(const char *what, struct buffer *reason)
 {
 	buffer_append_string(reason, what);
 	return -EINVAL;
 }
 
-static int find_kind(const EVP_PKEY *key, enum tls_key_kind *kind_out, struct buffer *reason)
+static int find_kind_of_key(const EVP_PKEY *key, enum tls_key_kind *kind_out, struct buffer *reason)
 {
 	int bits = EVP_PKEY_get_bits(key);
 
@@ -37,12 +37,13 @@ static int find_kind(const EVP_PKEY *key, enum tls_key_kind *kind_out, struct bu
 		*kind_out = TLS_KEY_RSA;
 	} else if (EVP_PKEY_is_a(key, "EC") == 1) {
 		if (!has_known_curve(key))
-			return refuse("the curve of its key is not P-256, P-384 or P-521", reason);
+			return refuse_public_key(
+				"the curve of its key is not P-256, P-384 or P-521", reason);
 		*kind_out = TLS_KEY_ECDSA;
 	} else if (EVP_PKEY_is_a(key, "ED25519") == 1) {
 		*kind_out = TLS_KEY_ED25519;
 	} else {
-		return refuse("its key is not RSA, ECDSA or Ed25519", reason);
+		return refuse_public_key("its key is not RSA, ECDSA or Ed25519", reason);
 	}
 	return 0;
 }
@@ -61,7 +62,7 @@ static void digest_public(EVP_PKEY *key, uint8_t id_out[TLS_KEY_ID_SIZE])
 int tls_key_identify(EVP_PKEY *key, enum tls_key_kind *kind_out, uint8_t id_out[TLS_KEY_ID_SIZE],
 		     struct buffer *reason)
 {
-	int error = find_kind(key, kind_out, reason);
+	int error = find_kind_of_key(key, kind_out, reason);
 
 	if (error == 0)
 		digest_public(key, id_out);

@@ -13,7 +13,7 @@ struct names {
 };
 
 /* Ignores a name that contains a NUL, since programs interpret it differently. */
-static void add(struct names *names, const unsigned char *data, int length)
+static void add_certified_name(struct names *names, const unsigned char *data, int length)
 {
 	struct str name = str_slice((const char *)data, length > 0 ? (size_t)length : 0);
 
@@ -32,8 +32,8 @@ static bool add_alternatives(struct names *names, const X509 *certificate)
 		if (name->type != GEN_DNS)
 			continue;
 		has_any = true;
-		add(names, ASN1_STRING_get0_data(name->d.dNSName),
-		    ASN1_STRING_length(name->d.dNSName));
+		add_certified_name(names, ASN1_STRING_get0_data(name->d.dNSName),
+				   ASN1_STRING_length(name->d.dNSName));
 	}
 	GENERAL_NAMES_free(all);
 	return has_any;
@@ -54,12 +54,12 @@ static void add_common_name(struct names *names, const X509 *certificate)
 	length = ASN1_STRING_to_UTF8(&text,
 				     X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, index)));
 	if (length >= 0)
-		add(names, text, length);
+		add_certified_name(names, text, length);
 	OPENSSL_free(text);
 }
 
-static const char *const *read_names(const X509 *certificate, struct arena *arena,
-				     bool has_common_name, size_t *count_out)
+static const char *const *read_certified_names(const X509 *certificate, struct arena *arena,
+					       bool has_common_name, size_t *count_out)
 {
 	struct names names = {arena, arena_alloc(arena, TLS_NAMES_MAX * sizeof *names.list), 0};
 
@@ -72,13 +72,13 @@ static const char *const *read_names(const X509 *certificate, struct arena *aren
 
 const char *const *tls_names_read(const X509 *certificate, struct arena *arena, size_t *count_out)
 {
-	return read_names(certificate, arena, true, count_out);
+	return read_certified_names(certificate, arena, true, count_out);
 }
 
 const char *const *tls_names_of_server(const X509 *certificate, struct arena *arena,
 				       size_t *count_out)
 {
-	return read_names(certificate, arena, false, count_out);
+	return read_certified_names(certificate, arena, false, count_out);
 }
 
 const char *tls_names_email(const X509 *certificate, struct arena *arena)
@@ -91,8 +91,8 @@ const char *tls_names_email(const X509 *certificate, struct arena *arena)
 		const GENERAL_NAME *name = sk_GENERAL_NAME_value(all, i);
 
 		if (name->type == GEN_EMAIL)
-			add(&names, ASN1_STRING_get0_data(name->d.rfc822Name),
-			    ASN1_STRING_length(name->d.rfc822Name));
+			add_certified_name(&names, ASN1_STRING_get0_data(name->d.rfc822Name),
+					   ASN1_STRING_length(name->d.rfc822Name));
 	}
 	GENERAL_NAMES_free(all);
 	tls_errors_clear();

@@ -15,7 +15,7 @@ struct tls_private_key {
 	uint8_t id[TLS_KEY_ID_SIZE];
 };
 
-static int refuse(const char *what, struct buffer *reason)
+static int refuse_private_key(const char *what, struct buffer *reason)
 {
 	tls_errors_clear();
 	buffer_append_string(reason, what);
@@ -34,7 +34,7 @@ static int deny_passphrase(char *text, int size, int is_new, void *context)
 	return -1;
 }
 
-static EVP_PKEY *parse(struct str pem, bool *has_passphrase)
+static EVP_PKEY *parse_private_key(struct str pem, bool *has_passphrase)
 {
 	BIO *bio = BIO_new_mem_buf(pem.data, (int)pem.length);
 	EVP_PKEY *key;
@@ -56,12 +56,12 @@ int tls_private_key_read(struct str pem, struct tls_private_key **key_out, struc
 
 	tls_errors_clear();
 	if (pem.length > TLS_KEY_FILE_SIZE_MAX)
-		return refuse("it is too large for a private key", reason);
-	openssl = pem.length > 0 ? parse(pem, &has_passphrase) : NULL;
+		return refuse_private_key("it is too large for a private key", reason);
+	openssl = pem.length > 0 ? parse_private_key(pem, &has_passphrase) : NULL;
 	if (openssl == NULL && has_passphrase)
-		return refuse("the private key has a passphrase", reason);
+		return refuse_private_key("the private key has a passphrase", reason);
 	if (openssl == NULL)
-		return refuse("it holds no private key in PEM form", reason);
+		return refuse_private_key("it holds no private key in PEM form", reason);
 	key = memory_alloc_zero(1, sizeof *key);
 	key->openssl = openssl;
 	error = tls_key_identify(openssl, &key->kind, key->id, reason);
@@ -74,7 +74,7 @@ int tls_private_key_read(struct str pem, struct tls_private_key **key_out, struc
 }
 
 /* Not into a buffer, which would leave copies behind as it grows. */
-static int read_file(const char *path, char *memory, size_t size)
+static int read_private_key_file(const char *path, char *memory, size_t size)
 {
 	int file = os_file_open(OS_FILE_HERE, path, OS_FILE_READ | OS_FILE_NO_BLOCK);
 	ssize_t count;
@@ -89,7 +89,7 @@ static int read_file(const char *path, char *memory, size_t size)
 int tls_private_key_open(const char *path, struct tls_private_key **key_out, struct buffer *reason)
 {
 	char *memory = memory_alloc(TLS_KEY_FILE_SIZE_MAX + 1);
-	int length = read_file(path, memory, TLS_KEY_FILE_SIZE_MAX + 1);
+	int length = read_private_key_file(path, memory, TLS_KEY_FILE_SIZE_MAX + 1);
 	int error;
 
 	if (length > TLS_KEY_FILE_SIZE_MAX)
@@ -141,7 +141,7 @@ static const EVP_MD *find_digest(enum tls_hash hash)
 	return NULL;
 }
 
-static bool fits(enum tls_key_kind kind, enum tls_scheme scheme)
+static bool is_scheme_of_key(enum tls_key_kind kind, enum tls_scheme scheme)
 {
 	switch (scheme) {
 	case TLS_SCHEME_RSA_PKCS1:
@@ -200,7 +200,7 @@ int tls_private_key_sign(const struct tls_private_key *key, enum tls_scheme sche
 	size_t length = TLS_SIGNATURE_MAX;
 	bool is_done;
 
-	if (!fits(key->kind, scheme))
+	if (!is_scheme_of_key(key->kind, scheme))
 		return -EINVAL;
 	tls_errors_clear();
 	if (scheme == TLS_SCHEME_ED25519) {

@@ -5,7 +5,7 @@
 #include "tls/identity/internal.h"
 #include <stdlib.h>
 
-static SSL_CTX *new_context(struct tls_identity *identity)
+static SSL_CTX *new_client_context(struct tls_identity *identity)
 {
 	SSL_CTX *openssl = tls_library_new_context(&identity->library, TLS_CLIENT);
 
@@ -32,7 +32,7 @@ int tls_client_certificate_open(struct str chain, const struct tls_signer *signe
 	certificate = memory_alloc_zero(1, sizeof *certificate);
 	certificate->number = ++number;
 	certificate->identity = identity;
-	certificate->openssl = new_context(identity);
+	certificate->openssl = new_client_context(identity);
 	tls_errors_clear();
 	*certificate_out = certificate;
 	return 0;

@@ -46,7 +46,7 @@ const char *tls_verified_name(enum tls_verified verified)
 	return verified_names[verified];
 }
 
-static void must(bool is_done)
+static void require_success(bool is_done)
 {
 	if (!is_done)
 		panic("no memory for TLS");
@@ -89,7 +89,7 @@ static int part_index(void)
 
 	if (index < 0)
 		index = SSL_get_ex_new_index(0, NULL, NULL, NULL, free_part);
-	must(index >= 0);
+	require_success(index >= 0);
 	return index;
 }
 
@@ -128,7 +128,7 @@ void tls_client_set_rules(SSL_CTX *openssl)
 
 void tls_client_prepare(void)
 {
-	must(OPENSSL_init_ssl(0, NULL) == 1);
+	require_success(OPENSSL_init_ssl(0, NULL) == 1);
 	tls_errors_clear();
 }
 
@@ -145,7 +145,7 @@ static SSL_CTX *context_of(struct tls_client *client)
 	if (client->openssl != NULL)
 		return client->openssl;
 	client->openssl = SSL_CTX_new(TLS_client_method());
-	must(client->openssl != NULL);
+	require_success(client->openssl != NULL);
 	tls_client_set_rules(client->openssl);
 	return client->openssl;
 }
@@ -164,7 +164,7 @@ void tls_client_forget(struct tls_client *client)
 	tls_sessions_clear(client->sessions);
 }
 
-static bool is_literal(const char *name)
+static bool is_address_literal(const char *name)
 {
 	union os_socket_address address;
 
@@ -177,14 +177,14 @@ static void expect_names(SSL *openssl, const struct tls_verify *verify)
 {
 	X509_VERIFY_PARAM *rules = SSL_get0_param(openssl);
 
-	if (is_literal(verify->names[0])) {
-		must(X509_VERIFY_PARAM_set1_ip_asc(rules, verify->names[0]) == 1);
+	if (is_address_literal(verify->names[0])) {
+		require_success(X509_VERIFY_PARAM_set1_ip_asc(rules, verify->names[0]) == 1);
 		return;
 	}
 	tls_rules_set_names(rules, TLS_COMMON_NAME_NEVER);
 	for (size_t i = 0; i < verify->name_count; i++)
-		if (!is_literal(verify->names[i]))
-			must(SSL_add1_host(openssl, verify->names[i]) == 1);
+		if (!is_address_literal(verify->names[i]))
+			require_success(SSL_add1_host(openssl, verify->names[i]) == 1);
 }
 
 void tls_client_expect_host(void *openssl, const char *host)
@@ -192,21 +192,21 @@ void tls_client_expect_host(void *openssl, const char *host)
 	X509_VERIFY_PARAM *rules = SSL_CTX_get0_param(openssl);
 
 	tls_rules_set_names(rules, TLS_COMMON_NAME_NEVER);
-	must(X509_VERIFY_PARAM_set1_host(rules, host, 0) == 1);
+	require_success(X509_VERIFY_PARAM_set1_host(rules, host, 0) == 1);
 }
 
 static void enable_dane(SSL *openssl, const char *name)
 {
-	must(SSL_dane_enable(openssl, name) == 1);
+	require_success(SSL_dane_enable(openssl, name) == 1);
 	(void)SSL_dane_set_flags(openssl, DANE_FLAG_NO_DANE_EE_NAMECHECKS);
 	tls_rules_set_names(SSL_get0_param(openssl), TLS_COMMON_NAME_ELSE);
 }
 
-static void add_record(SSL *openssl, uint8_t usage, uint8_t selector, uint8_t matching,
-		       struct str data)
+static void add_tlsa_record(SSL *openssl, uint8_t usage, uint8_t selector, uint8_t matching,
+			    struct str data)
 {
-	must(SSL_dane_tlsa_add(openssl, usage, selector, matching, (const unsigned char *)data.data,
-			       data.length) >= 0);
+	require_success(SSL_dane_tlsa_add(openssl, usage, selector, matching,
+					  (const unsigned char *)data.data, data.length) >= 0);
 }
 
 /* Without a usable record nothing is trusted, so that the handshake fails. */
@@ -214,13 +214,13 @@ static void expect_records(SSL *openssl, const struct tls_verify *verify)
 {
 	enable_dane(openssl, verify->names[0]);
 	for (size_t i = 1; i < verify->name_count; i++)
-		must(SSL_add1_host(openssl, verify->names[i]) == 1);
+		require_success(SSL_add1_host(openssl, verify->names[i]) == 1);
 	for (size_t i = 0; i < verify->record_count; i++) {
 		const struct tls_tlsa *record = &verify->records[i];
 
 		if (tls_tlsa_is_usable(record))
-			add_record(openssl, record->usage, record->selector, record->matching,
-				   record->data);
+			add_tlsa_record(openssl, record->usage, record->selector, record->matching,
+					record->data);
 	}
 }
 
@@ -234,12 +234,13 @@ static void expect_fingerprints(SSL *openssl, const struct tls_verify *verify)
 
 		if (!tls_fingerprint_parse(verify->fingerprints[i], digest))
 			continue;
-		add_record(openssl, TLS_TLSA_USAGE_EE, TLS_TLSA_CERTIFICATE, TLS_TLSA_SHA256, data);
-		add_record(openssl, TLS_TLSA_USAGE_EE, TLS_TLSA_KEY, TLS_TLSA_SHA256, data);
+		add_tlsa_record(openssl, TLS_TLSA_USAGE_EE, TLS_TLSA_CERTIFICATE, TLS_TLSA_SHA256,
+				data);
+		add_tlsa_record(openssl, TLS_TLSA_USAGE_EE, TLS_TLSA_KEY, TLS_TLSA_SHA256, data);
 	}
 }
 
-static void expect(SSL *openssl, const struct tls_verify *verify)
+static void set_tls_verification(SSL *openssl, const struct tls_verify *verify)
 {
 	bool is_verified = verify->by != TLS_VERIFY_NOTHING && !verify->is_tried;
 
@@ -250,8 +251,9 @@ static void expect(SSL *openssl, const struct tls_verify *verify)
 		break;
 	case TLS_VERIFY_AUTHORITIES:
 		if (verify->authorities != NULL)
-			must(SSL_set1_verify_cert_store(
-				     openssl, tls_authorities_store(verify->authorities)) == 1);
+			require_success(
+				SSL_set1_verify_cert_store(
+					openssl, tls_authorities_store(verify->authorities)) == 1);
 		expect_names(openssl, verify);
 		break;
 	case TLS_VERIFY_FINGERPRINTS:
@@ -263,22 +265,22 @@ static void expect(SSL *openssl, const struct tls_verify *verify)
 	}
 }
 
-static void strengthen(SSL *openssl, const struct tls_strength *strength)
+static void set_tls_strength(SSL *openssl, const struct tls_strength *strength)
 {
 	if (strength->is_1_3)
-		must(SSL_set_min_proto_version(openssl, TLS1_3_VERSION) == 1);
+		require_success(SSL_set_min_proto_version(openssl, TLS1_3_VERSION) == 1);
 	if (strength->ciphers != NULL)
-		must(SSL_set_cipher_list(openssl, strength->ciphers) == 1);
+		require_success(SSL_set_cipher_list(openssl, strength->ciphers) == 1);
 }
 
 /* The session is verified again as it was, so its limit is that of the cache. */
-static void resume(SSL *openssl, struct tls_client_part *part)
+static void resume_kept_session(SSL *openssl, struct tls_client_part *part)
 {
 	SSL_SESSION *session =
 		tls_sessions_find(part->client->sessions, part->key, &part->verified);
 
 	if (session != NULL)
-		must(SSL_set_session(openssl, session) == 1);
+		require_success(SSL_set_session(openssl, session) == 1);
 }
 
 struct tls_connection *tls_client_connect(struct tls_client *client, int socket,
@@ -291,18 +293,18 @@ struct tls_connection *tls_client_connect(struct tls_client *client, int socket,
 
 	tls_errors_clear();
 	openssl = SSL_new(certificate != NULL ? certificate->openssl : context_of(client));
-	must(openssl != NULL);
+	require_success(openssl != NULL);
 	part->client = client;
 	part->by = request->verify.by;
 	part->has_key = request->peer != NULL;
-	must(SSL_set_ex_data(openssl, part_index(), part) == 1);
-	if (request->host != NULL && !is_literal(request->host))
-		must(SSL_set_tlsext_host_name(openssl, request->host) == 1);
-	expect(openssl, &request->verify);
-	strengthen(openssl, &request->strength);
+	require_success(SSL_set_ex_data(openssl, part_index(), part) == 1);
+	if (request->host != NULL && !is_address_literal(request->host))
+		require_success(SSL_set_tlsext_host_name(openssl, request->host) == 1);
+	set_tls_verification(openssl, &request->verify);
+	set_tls_strength(openssl, &request->strength);
 	if (part->has_key) {
 		tls_client_key(request, part->key);
-		resume(openssl, part);
+		resume_kept_session(openssl, part);
 	}
 	connection = tls_connection_wrap(
 		openssl, certificate != NULL ? certificate->identity : NULL, TLS_CLIENT, socket);

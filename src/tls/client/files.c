@@ -18,14 +18,14 @@ struct file {
 	struct buffer *reason;
 };
 
-static void close_file(struct file *file)
+static void close_pem_file(struct file *file)
 {
 	BIO_free(file->bio);
 	buffer_clear(&file->text);
 	tls_errors_clear();
 }
 
-static int open_file(struct file *file, const char *path, struct buffer *reason)
+static int open_pem_file(struct file *file, const char *path, struct buffer *reason)
 {
 	int descriptor = os_file_open(OS_FILE_HERE, path, OS_FILE_READ | OS_FILE_NO_BLOCK);
 	int error = descriptor;
@@ -37,7 +37,7 @@ static int open_file(struct file *file, const char *path, struct buffer *reason)
 	}
 	if (error < 0) {
 		buffer_append_format(reason, "%s: %s", path, strerror(-error));
-		close_file(file);
+		close_pem_file(file);
 		return error;
 	}
 	tls_errors_clear();
@@ -46,14 +46,14 @@ static int open_file(struct file *file, const char *path, struct buffer *reason)
 }
 
 /* Reports WHAT is wrong with the file, with OpenSSL's reason. */
-static int refuse(struct file *file, const char *what)
+static int refuse_pem_file(struct file *file, const char *what)
 {
 	buffer_append_format(file->reason, "%s: ", file->path);
 	return tls_errors_refuse(what, file->reason);
 }
 
 /* Reads the next certificate: 1 and *CERTIFICATE_OUT; 0 at the end; -EINVAL. */
-static int next_certificate(struct file *file, X509 **certificate_out)
+static int next_certificate_of_file(struct file *file, X509 **certificate_out)
 {
 	X509 *certificate = PEM_read_bio_X509(file->bio, NULL, tls_deny_passphrase, NULL);
 	unsigned long error = ERR_peek_last_error();
@@ -62,7 +62,7 @@ static int next_certificate(struct file *file, X509 **certificate_out)
 	if (certificate != NULL)
 		return 1;
 	if (ERR_GET_LIB(error) != ERR_LIB_PEM || ERR_GET_REASON(error) != PEM_R_NO_START_LINE)
-		return refuse(file, "a certificate in it is damaged");
+		return refuse_pem_file(file, "a certificate in it is damaged");
 	tls_errors_clear();
 	return 0;
 }
@@ -73,29 +73,29 @@ static int use_authorities(SSL_CTX *openssl, struct file *file)
 	size_t count = 0;
 	int found;
 
-	while ((found = next_certificate(file, &certificate)) > 0) {
+	while ((found = next_certificate_of_file(file, &certificate)) > 0) {
 		bool is_used =
 			X509_STORE_add_cert(SSL_CTX_get_cert_store(openssl), certificate) == 1 &&
 			SSL_CTX_add_client_CA(openssl, certificate) == 1;
 
 		X509_free(certificate);
 		if (!is_used)
-			return refuse(file, "a certificate in it cannot be used");
+			return refuse_pem_file(file, "a certificate in it cannot be used");
 		count++;
 	}
 	if (found == 0 && count == 0)
-		return refuse(file, "it holds no certificate in PEM form");
+		return refuse_pem_file(file, "it holds no certificate in PEM form");
 	return found;
 }
 
 int tls_files_read_authorities(SSL_CTX *openssl, const char *path, struct buffer *reason)
 {
 	struct file file;
-	int error = open_file(&file, path, reason);
+	int error = open_pem_file(&file, path, reason);
 
 	if (error < 0)
 		return error;
 	error = use_authorities(openssl, &file);
-	close_file(&file);
+	close_pem_file(&file);
 	return error;
 }

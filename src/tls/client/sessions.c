@@ -38,7 +38,7 @@ struct tls_sessions *tls_sessions_new(void)
 	return memory_alloc_zero(1, sizeof(struct tls_sessions));
 }
 
-static struct kept take(struct server *server, size_t position)
+static struct kept take_kept_session(struct server *server, size_t position)
 {
 	struct kept taken = server->kept[position];
 
@@ -48,16 +48,16 @@ static struct kept take(struct server *server, size_t position)
 	return taken;
 }
 
-static void drop(struct server *server, size_t position)
+static void drop_kept_session(struct server *server, size_t position)
 {
-	SSL_SESSION_free(take(server, position).session);
+	SSL_SESSION_free(take_kept_session(server, position).session);
 }
 
 static void drop_server(struct tls_sessions *sessions, struct server *server)
 {
 	HASH_DEL(sessions->table, server);
 	while (server->count > 0)
-		drop(server, 0);
+		drop_kept_session(server, 0);
 	free(server);
 }
 
@@ -75,8 +75,8 @@ void tls_sessions_free(struct tls_sessions *sessions)
 	free(sessions);
 }
 
-static struct server *find(const struct tls_sessions *sessions,
-			   const uint8_t key[TLS_CLIENT_KEY_SIZE])
+static struct server *find_server_of_key(const struct tls_sessions *sessions,
+					 const uint8_t key[TLS_CLIENT_KEY_SIZE])
 {
 	struct server *server;
 
@@ -85,7 +85,7 @@ static struct server *find(const struct tls_sessions *sessions,
 }
 
 /* The first that is used, or unused; COUNT: there is none. */
-static size_t find_kept(const struct server *server, bool is_used)
+static size_t find_kept_session(const struct server *server, bool is_used)
 {
 	size_t i = 0;
 
@@ -97,7 +97,7 @@ static size_t find_kept(const struct server *server, bool is_used)
 static struct server *make_server(struct tls_sessions *sessions,
 				  const uint8_t key[TLS_CLIENT_KEY_SIZE])
 {
-	struct server *server = find(sessions, key);
+	struct server *server = find_server_of_key(sessions, key);
 
 	if (server != NULL) {
 		HASH_DEL(sessions->table, server);
@@ -116,12 +116,12 @@ void tls_sessions_put(struct tls_sessions *sessions, const uint8_t key[TLS_CLIEN
 {
 	struct server *server = make_server(sessions, key);
 	int64_t age_us = (int64_t)SSL_SESSION_get_timeout(session) * SECOND_US;
-	size_t used = find_kept(server, true);
+	size_t used = find_kept_session(server, true);
 
 	if (used < server->count)
-		drop(server, used);
+		drop_kept_session(server, used);
 	else if (server->count == EACH_MAX)
-		drop(server, 0);
+		drop_kept_session(server, 0);
 	server->kept[server->count++] = (struct kept){
 		.session = session,
 		.verified = verified,
@@ -134,14 +134,14 @@ static void drop_ended(struct server *server)
 	for (size_t i = server->count; i > 0; i--)
 		if (server->kept[i - 1].until_us <= os_clock_monotonic_us() ||
 		    SSL_SESSION_is_resumable(server->kept[i - 1].session) != 1)
-			drop(server, i - 1);
+			drop_kept_session(server, i - 1);
 }
 
 SSL_SESSION *tls_sessions_find(struct tls_sessions *sessions,
 			       const uint8_t key[TLS_CLIENT_KEY_SIZE],
 			       enum tls_verified *verified_out)
 {
-	struct server *server = find(sessions, key);
+	struct server *server = find_server_of_key(sessions, key);
 	struct kept kept;
 	size_t unused;
 
@@ -152,8 +152,8 @@ SSL_SESSION *tls_sessions_find(struct tls_sessions *sessions,
 		drop_server(sessions, server);
 		return NULL;
 	}
-	unused = find_kept(server, false);
-	kept = take(server, unused < server->count ? unused : 0);
+	unused = find_kept_session(server, false);
+	kept = take_kept_session(server, unused < server->count ? unused : 0);
 	kept.is_used = true;
 	server->kept[server->count++] = kept;
 	*verified_out = kept.verified;

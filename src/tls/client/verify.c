@@ -46,7 +46,7 @@ X509_STORE *tls_authorities_store(const struct tls_authorities *authorities)
 	return SSL_CTX_get_cert_store(authorities->openssl);
 }
 
-static int value_of(char digit)
+static int value_of_hex_digit(char digit)
 {
 	if (digit >= '0' && digit <= '9')
 		return digit - '0';
@@ -62,8 +62,8 @@ bool tls_fingerprint_parse(const char *text, char digest_out[TLS_SHA256_SIZE])
 	if (strlen(text) != 2 * (size_t)TLS_SHA256_SIZE)
 		return false;
 	for (size_t i = 0; i < TLS_SHA256_SIZE; i++) {
-		int high = value_of(text[2 * i]);
-		int low = value_of(text[2 * i + 1]);
+		int high = value_of_hex_digit(text[2 * i]);
+		int low = value_of_hex_digit(text[2 * i + 1]);
 
 		if (high < 0 || low < 0)
 			return false;
@@ -84,7 +84,7 @@ static bool is_certificate(struct str data)
 	return is_whole;
 }
 
-static bool is_key(struct str data)
+static bool is_public_key(struct str data)
 {
 	const unsigned char *place = (const unsigned char *)data.data;
 	EVP_PKEY *key = d2i_PUBKEY(NULL, &place, (long)data.length);
@@ -107,7 +107,7 @@ bool tls_tlsa_is_usable(const struct tls_tlsa *record)
 	case TLS_TLSA_SHA512:
 		return record->data.length == TLS_SHA512_SIZE;
 	case TLS_TLSA_FULL:
-		return record->selector == TLS_TLSA_KEY ? is_key(record->data)
+		return record->selector == TLS_TLSA_KEY ? is_public_key(record->data)
 							: is_certificate(record->data);
 	default:
 		return false;
@@ -115,7 +115,7 @@ bool tls_tlsa_is_usable(const struct tls_tlsa *record)
 }
 
 /* With its length, so that no two lists have the same bytes. */
-static void add(EVP_MD_CTX *digest, const void *data, size_t size)
+static void add_to_key_digest(EVP_MD_CTX *digest, const void *data, size_t size)
 {
 	uint64_t length = size;
 
@@ -124,26 +124,26 @@ static void add(EVP_MD_CTX *digest, const void *data, size_t size)
 		panic("no memory for TLS");
 }
 
-static void add_text(EVP_MD_CTX *digest, const char *text)
+static void add_text_to_key_digest(EVP_MD_CTX *digest, const char *text)
 {
-	add(digest, text != NULL ? text : "", text != NULL ? strlen(text) : 0);
+	add_to_key_digest(digest, text != NULL ? text : "", text != NULL ? strlen(text) : 0);
 }
 
 static void add_texts(EVP_MD_CTX *digest, const char *const *texts, size_t count)
 {
-	add(digest, &count, sizeof count);
+	add_to_key_digest(digest, &count, sizeof count);
 	for (size_t i = 0; i < count; i++)
-		add_text(digest, texts[i]);
+		add_text_to_key_digest(digest, texts[i]);
 }
 
 static void add_records(EVP_MD_CTX *digest, const struct tls_tlsa *records, size_t count)
 {
-	add(digest, &count, sizeof count);
+	add_to_key_digest(digest, &count, sizeof count);
 	for (size_t i = 0; i < count; i++) {
 		const uint8_t kind[] = {records[i].usage, records[i].selector, records[i].matching};
 
-		add(digest, kind, sizeof kind);
-		add(digest, records[i].data.data, records[i].data.length);
+		add_to_key_digest(digest, kind, sizeof kind);
+		add_to_key_digest(digest, records[i].data.data, records[i].data.length);
 	}
 }
 
@@ -154,18 +154,19 @@ void tls_client_key(const struct tls_client_request *request, uint8_t key_out[TL
 
 	if (digest == NULL || EVP_DigestInit_ex(digest, EVP_sha256(), NULL) != 1)
 		panic("no memory for TLS");
-	add_text(digest, request->host);
-	add_text(digest, request->peer);
+	add_text_to_key_digest(digest, request->host);
+	add_text_to_key_digest(digest, request->peer);
 	if (request->certificate != NULL)
-		add(digest, &request->certificate->number, sizeof request->certificate->number);
-	add(digest, &verify->by, sizeof verify->by);
-	add(digest, &verify->is_tried, sizeof verify->is_tried);
-	add(digest, &verify->authorities, sizeof verify->authorities);
+		add_to_key_digest(digest, &request->certificate->number,
+				  sizeof request->certificate->number);
+	add_to_key_digest(digest, &verify->by, sizeof verify->by);
+	add_to_key_digest(digest, &verify->is_tried, sizeof verify->is_tried);
+	add_to_key_digest(digest, &verify->authorities, sizeof verify->authorities);
 	add_texts(digest, verify->names, verify->name_count);
 	add_texts(digest, verify->fingerprints, verify->fingerprint_count);
 	add_records(digest, verify->records, verify->record_count);
-	add(digest, &request->strength.is_1_3, sizeof request->strength.is_1_3);
-	add_text(digest, request->strength.ciphers);
+	add_to_key_digest(digest, &request->strength.is_1_3, sizeof request->strength.is_1_3);
+	add_text_to_key_digest(digest, request->strength.ciphers);
 	if (EVP_DigestFinal_ex(digest, key_out, NULL) != 1)
 		panic("no memory for TLS");
 	EVP_MD_CTX_free(digest);

@@ -26,7 +26,7 @@ size_t tls_connection_exporter(const struct tls_connection *connection,
 }
 
 /* That of the signature, but SHA-256 in place of MD5 and SHA-1; NULL: it has none. */
-static const EVP_MD *digest_of(X509 *certificate)
+static const EVP_MD *digest_of_signature(X509 *certificate)
 {
 	int digest = NID_undef;
 
@@ -44,7 +44,7 @@ size_t tls_connection_end_point(const struct tls_connection *connection,
 	SSL *openssl = connection->openssl;
 	X509 *certificate = SSL_is_server(openssl) ? SSL_get_certificate(openssl)
 						   : SSL_get0_peer_certificate(openssl);
-	const EVP_MD *digest = certificate != NULL ? digest_of(certificate) : NULL;
+	const EVP_MD *digest = certificate != NULL ? digest_of_signature(certificate) : NULL;
 	unsigned length = 0;
 
 	if (!connection->is_made || digest == NULL ||

@@ -92,7 +92,7 @@ void tls_connection_free(struct tls_connection *connection)
 }
 
 /* Whether the error is about one side's certificate. */
-static bool is_refusal(unsigned long error)
+static bool is_certificate_refusal(unsigned long error)
 {
 	switch (ERR_GET_REASON(error)) {
 	case SSL_R_CERTIFICATE_VERIFY_FAILED:
@@ -158,7 +158,7 @@ static bool is_about_offer(unsigned long error)
 	}
 }
 
-static void explain(struct tls_connection *connection, const char *text)
+static void explain_tls_failure(struct tls_connection *connection, const char *text)
 {
 	struct buffer *reason = &connection->reason;
 	bool is_offer = text == NULL && SSL_is_server(connection->openssl) == 1 &&
@@ -179,27 +179,27 @@ static int fail_by_protocol(struct tls_connection *connection)
 	long verified = SSL_get_verify_result(connection->openssl);
 
 	if (connection->socket.error < 0) {
-		explain(connection, strerror(-connection->socket.error));
+		explain_tls_failure(connection, strerror(-connection->socket.error));
 		return connection->socket.error;
 	}
 	if (connection->job.has_failed) {
-		explain(connection, "there is no signature by the private key");
+		explain_tls_failure(connection, "there is no signature by the private key");
 		return -EPROTO;
 	}
 	if (error == 0 || ERR_GET_REASON(error) == SSL_R_UNEXPECTED_EOF_WHILE_READING) {
-		explain(connection, "the other side has closed the connection");
+		explain_tls_failure(connection, "the other side has closed the connection");
 		return -ECONNRESET;
 	}
 	if (ERR_GET_REASON(error) == SSL_R_CERTIFICATE_VERIFY_FAILED && verified != X509_V_OK)
-		explain(connection, X509_verify_cert_error_string(verified));
+		explain_tls_failure(connection, X509_verify_cert_error_string(verified));
 	else
-		explain(connection, NULL);
-	return is_refusal(error) ? -EACCES : -EPROTO;
+		explain_tls_failure(connection, NULL);
+	return is_certificate_refusal(error) ? -EACCES : -EPROTO;
 }
 
 /* The result of an OpenSSL call that returned COUNT: COUNT; -EAGAIN, with *WANTS set; or the
  * failure of the connection. */
-static int conclude(struct tls_connection *connection, int count, unsigned *wants)
+static int conclude_tls_call(struct tls_connection *connection, int count, unsigned *wants)
 {
 	int status = SSL_get_error(connection->openssl, count);
 	int result;
@@ -229,14 +229,14 @@ static int conclude(struct tls_connection *connection, int count, unsigned *want
 	return result;
 }
 
-/* As SSL_do_handshake() and conclude(). */
-static int shake_hands(struct tls_connection *connection)
+/* As SSL_do_handshake() and conclude_tls_call(). */
+static int try_handshake(struct tls_connection *connection)
 {
 	int count;
 
 	if (connection->identity == NULL)
-		return conclude(connection, SSL_do_handshake(connection->openssl),
-				&connection->read_wants);
+		return conclude_tls_call(connection, SSL_do_handshake(connection->openssl),
+					 &connection->read_wants);
 	if (tls_job_is_waiting(&connection->job))
 		return -EAGAIN;
 	count = tls_job_handshake(&connection->job, connection->openssl);
@@ -244,7 +244,7 @@ static int shake_hands(struct tls_connection *connection)
 		connection->read_wants = OS_WATCH_NONE;
 		return -EAGAIN;
 	}
-	return conclude(connection, count, &connection->read_wants);
+	return conclude_tls_call(connection, count, &connection->read_wants);
 }
 
 static void begin_use(struct tls_connection *connection)
@@ -263,9 +263,9 @@ int tls_connection_handshake(struct tls_connection *connection)
 	if (connection->failure < 0 || connection->is_made)
 		return connection->failure;
 	tls_errors_clear();
-	result = shake_hands(connection);
+	result = try_handshake(connection);
 	if (result == 0) { /* close_notify during the handshake */
-		explain(connection, "the other side has closed the connection");
+		explain_tls_failure(connection, "the other side has closed the connection");
 		connection->failure = -ECONNRESET;
 	}
 	if (result <= 0)
@@ -294,8 +294,9 @@ ssize_t tls_connection_read(struct tls_connection *connection, void *data, size_
 		return error;
 	connection->read_wants = OS_WATCH_READ;
 	return note_drained(connection,
-			    conclude(connection, SSL_read(connection->openssl, data, at_most(size)),
-				     &connection->read_wants));
+			    conclude_tls_call(connection,
+					      SSL_read(connection->openssl, data, at_most(size)),
+					      &connection->read_wants));
 }
 
 int tls_connection_peek(struct tls_connection *connection)
@@ -306,9 +307,9 @@ int tls_connection_peek(struct tls_connection *connection)
 	if (error < 0)
 		return error;
 	connection->read_wants = OS_WATCH_READ;
-	return (int)note_drained(connection,
-				 conclude(connection, SSL_peek(connection->openssl, &byte, 1),
-					  &connection->read_wants));
+	return (int)note_drained(
+		connection, conclude_tls_call(connection, SSL_peek(connection->openssl, &byte, 1),
+					      &connection->read_wants));
 }
 
 ssize_t tls_connection_write(struct tls_connection *connection, const void *data, size_t size)
@@ -318,8 +319,8 @@ ssize_t tls_connection_write(struct tls_connection *connection, const void *data
 	if (error < 0 || size == 0)
 		return error;
 	connection->write_wants = OS_WATCH_WRITE;
-	return conclude(connection, SSL_write(connection->openssl, data, at_most(size)),
-			&connection->write_wants);
+	return conclude_tls_call(connection, SSL_write(connection->openssl, data, at_most(size)),
+				 &connection->write_wants);
 }
 
 ssize_t tls_connection_write_part(struct tls_connection *connection, const void *data, size_t size)
@@ -345,7 +346,7 @@ int tls_connection_close_notify(struct tls_connection *connection)
 		tls_errors_clear();
 		return 0;
 	}
-	error = conclude(connection, said, &connection->write_wants);
+	error = conclude_tls_call(connection, said, &connection->write_wants);
 	return error < 0 ? error : 0;
 }
 

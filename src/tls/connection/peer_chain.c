@@ -26,7 +26,7 @@ static BIO *new_bio(void)
 }
 
 /* Control characters and what is no UTF-8 are escaped with a backslash. */
-static const char *name_text(const X509_NAME *name, struct arena *arena)
+static const char *text_of_x509_name(const X509_NAME *name, struct arena *arena)
 {
 	BIO *bio = new_bio();
 
@@ -47,7 +47,7 @@ static const char *key_text(const X509 *certificate, struct arena *arena)
 	return copy_bio(bio, arena);
 }
 
-static int64_t time_of(const ASN1_TIME *time)
+static int64_t time_of_asn1(const ASN1_TIME *time)
 {
 	ASN1_TIME *epoch = ASN1_TIME_set(NULL, 0);
 	int days = 0;
@@ -60,14 +60,14 @@ static int64_t time_of(const ASN1_TIME *time)
 	return days * DAY_US + seconds * SECOND_US;
 }
 
-static void read_certificate(X509 *certificate, struct arena *arena,
-			     struct tls_peer_certificate *out)
+static void read_peer_certificate(X509 *certificate, struct arena *arena,
+				  struct tls_peer_certificate *out)
 {
-	out->subject = name_text(X509_get_subject_name(certificate), arena);
-	out->issuer = name_text(X509_get_issuer_name(certificate), arena);
+	out->subject = text_of_x509_name(X509_get_subject_name(certificate), arena);
+	out->issuer = text_of_x509_name(X509_get_issuer_name(certificate), arena);
 	out->key = key_text(certificate, arena);
-	out->not_before_us = time_of(X509_get0_notBefore(certificate));
-	out->not_after_us = time_of(X509_get0_notAfter(certificate));
+	out->not_before_us = time_of_asn1(X509_get0_notBefore(certificate));
+	out->not_after_us = time_of_asn1(X509_get0_notAfter(certificate));
 	out->names = tls_names_of_server(certificate, arena, &out->name_count);
 	(void)tls_certificate_fingerprints(certificate, out->fingerprint, out->key_fingerprint);
 }
@@ -80,7 +80,7 @@ size_t tls_peer_chain_read(const struct tls_connection *connection, struct arena
 	size_t count = 0;
 
 	for (int i = 0; i < sk_X509_num(chain) && count < TLS_PEER_CHAIN_MAX; i++)
-		read_certificate(sk_X509_value(chain, i), arena, &list[count++]);
+		read_peer_certificate(sk_X509_value(chain, i), arena, &list[count++]);
 	tls_errors_clear();
 	*list_out = list;
 	return count;

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-static int note(BIO *bio, ssize_t count, int retry)
+static int note_socket_result(BIO *bio, ssize_t count, int retry)
 {
 	struct tls_socket *socket = BIO_get_data(bio);
 
@@ -38,7 +38,7 @@ static int read_socket(BIO *bio, char *data, int size)
 		return take_early(socket, data, (size_t)size);
 	count = os_socket_read(socket->descriptor, data, (size_t)size);
 	socket->has_ended = count == 0;
-	return note(bio, count, BIO_FLAGS_READ);
+	return note_socket_result(bio, count, BIO_FLAGS_READ);
 }
 
 /* A server's tickets of TLS 1.3 are the end of its handshake, but no client waits for them: they go
@@ -57,10 +57,10 @@ static int write_socket(BIO *bio, const char *data, int size)
 				: os_socket_write(socket->descriptor, data, (size_t)size);
 
 	BIO_clear_retry_flags(bio);
-	return note(bio, count, BIO_FLAGS_WRITE);
+	return note_socket_result(bio, count, BIO_FLAGS_WRITE);
 }
 
-static long control(BIO *bio, int command, long number, void *pointer)
+static long control_socket_bio(BIO *bio, int command, long number, void *pointer)
 {
 	const struct tls_socket *socket = BIO_get_data(bio);
 
@@ -71,13 +71,13 @@ static long control(BIO *bio, int command, long number, void *pointer)
 	return command == BIO_CTRL_FLUSH;
 }
 
-static int create(BIO *bio)
+static int create_socket_bio(BIO *bio)
 {
 	BIO_set_init(bio, 1);
 	return 1;
 }
 
-static const BIO_METHOD *method(void)
+static const BIO_METHOD *socket_bio_method(void)
 {
 	static BIO_METHOD *made;
 
@@ -85,15 +85,16 @@ static const BIO_METHOD *method(void)
 		return made;
 	made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "socket");
 	if (made == NULL || BIO_meth_set_read(made, read_socket) != 1 ||
-	    BIO_meth_set_write(made, write_socket) != 1 || BIO_meth_set_ctrl(made, control) != 1 ||
-	    BIO_meth_set_create(made, create) != 1)
+	    BIO_meth_set_write(made, write_socket) != 1 ||
+	    BIO_meth_set_ctrl(made, control_socket_bio) != 1 ||
+	    BIO_meth_set_create(made, create_socket_bio) != 1)
 		panic("no memory for TLS");
 	return made;
 }
 
 BIO *tls_socket_bio(struct tls_socket *socket)
 {
-	BIO *bio = BIO_new(method());
+	BIO *bio = BIO_new(socket_bio_method());
 
 	if (bio == NULL)
 		panic("no memory for TLS");

@@ -77,7 +77,8 @@ static void add_names(struct tls_identity *identity, const struct tls_certificat
 	arena_free(arena);
 }
 
-static const struct tls_choice *choose(struct tls_identity *identity, const struct tls_offer *offer)
+static const struct tls_choice *choose_context(struct tls_identity *identity,
+					       const struct tls_offer *offer)
 {
 	struct tls_choice *choice;
 
@@ -128,7 +129,8 @@ static const struct tls_name *find_wildcard(const struct tls_identity *identity,
 	return find_name(identity, str_slice(wildcard, rest.length + 1));
 }
 
-static const struct tls_name *find_asked(const struct tls_identity *identity, const char *asked)
+static const struct tls_name *find_asked_name(const struct tls_identity *identity,
+					      const char *asked)
 {
 	char lower[NAME_MAX_LENGTH];
 	struct str name = {lower, strlen(asked)};
@@ -142,11 +144,11 @@ static const struct tls_name *find_asked(const struct tls_identity *identity, co
 	return found != NULL ? found : find_wildcard(identity, name);
 }
 
-static int on_name(SSL *openssl, int *alert, void *context)
+static int on_server_name(SSL *openssl, int *alert, void *context)
 {
 	const struct tls_identity *identity = context;
 	const char *asked = SSL_get_servername(openssl, TLSEXT_NAMETYPE_host_name);
-	const struct tls_name *found = asked != NULL ? find_asked(identity, asked) : NULL;
+	const struct tls_name *found = asked != NULL ? find_asked_name(identity, asked) : NULL;
 
 	(void)alert;
 	if (found == NULL)
@@ -167,11 +169,11 @@ SSL_CTX *tls_choices_make(struct tls_identity *identity,
 	for (size_t i = 0; i < identity->count; i++)
 		add_names(identity, &settings->certificates[i], i);
 	HASH_ITER (hh, identity->names, name, next)
-		name->choice = choose(identity, &name->offer);
+		name->choice = choose_context(identity, &name->offer);
 	first = find_default(identity);
 	/* it alone has the callback, so it is none of the others */
 	openssl = tls_offer_new_context(identity, &first);
-	(void)SSL_CTX_set_tlsext_servername_callback(openssl, on_name);
+	(void)SSL_CTX_set_tlsext_servername_callback(openssl, on_server_name);
 	(void)SSL_CTX_set_tlsext_servername_arg(openssl, identity);
 	return openssl;
 }

@@ -68,7 +68,7 @@ int tls_identity_judge_authorities(struct str pem, struct buffer *reason)
 }
 
 /* A certificate that is not verified does not end the handshake: the verdict is kept. */
-static int verify(X509_STORE_CTX *context, void *data)
+static int verify_client_chain(X509_STORE_CTX *context, void *data)
 {
 	(void)data;
 	if (X509_verify_cert(context) != 1 && X509_STORE_CTX_get_error(context) == X509_V_OK)
@@ -97,7 +97,7 @@ void tls_clients_apply(const struct tls_clients *clients, SSL_CTX *openssl)
 	if (!clients->are_asked)
 		return;
 	name_authorities(clients, openssl);
-	SSL_CTX_set_cert_verify_callback(openssl, verify, NULL);
+	SSL_CTX_set_cert_verify_callback(openssl, verify_client_chain, NULL);
 	SSL_CTX_set_verify(openssl, SSL_VERIFY_PEER, NULL);
 }
 

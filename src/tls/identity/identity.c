@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int read_certificate(struct tls_identity *identity, const struct tls_signer *signer,
-			    struct str pem, struct tls_certified *certified, struct buffer *reason)
+static int read_own_certificate(struct tls_identity *identity, const struct tls_signer *signer,
+				struct str pem, struct tls_certified *certified,
+				struct buffer *reason)
 {
 	struct tls_remote_key source = {.library = &identity->library, .signer = signer};
 	int error = tls_chain_parse(pem, tls_chain_limits, identity->library.openssl,
@@ -44,8 +45,9 @@ static int try_certificate(SSL_CTX *trial, const struct tls_certified *certified
 	return -EINVAL;
 }
 
-static int read_all(struct tls_identity *identity, const struct tls_identity_settings *settings,
-		    SSL_CTX *trial, struct buffer *reason)
+static int read_own_certificates(struct tls_identity *identity,
+				 const struct tls_identity_settings *settings, SSL_CTX *trial,
+				 struct buffer *reason)
 {
 	int error = 0;
 
@@ -53,7 +55,7 @@ static int read_all(struct tls_identity *identity, const struct tls_identity_set
 		struct tls_certified *certified = &identity->certificates[identity->count];
 		struct str chain = settings->certificates[identity->count].chain;
 
-		error = read_certificate(identity, settings->signer, chain, certified, reason);
+		error = read_own_certificate(identity, settings->signer, chain, certified, reason);
 		if (error == 0)
 			error = try_certificate(trial, certified, reason);
 		identity->count++;
@@ -72,7 +74,7 @@ static int read_certificates(struct tls_identity *identity,
 		panic("an identity has 1 to %d certificates", TLS_CERTIFICATES_MAX);
 	identity->certificates =
 		memory_alloc_zero(settings->certificate_count, sizeof *identity->certificates);
-	error = read_all(identity, settings, trial, &why);
+	error = read_own_certificates(identity, settings, trial, &why);
 	if (error < 0)
 		buffer_append_format(reason, "certificate %zu: " STR_FORMAT, identity->count,
 				     STR_ARGUMENTS(buffer_view(&why)));

@@ -3,7 +3,8 @@
 #include "base/panic.h"
 #include "tls/identity/internal.h"
 
-static SSL_CTX *new_context(struct tls_identity *identity, enum tls_side side, const char *protocol)
+static SSL_CTX *new_mutual_context(struct tls_identity *identity, enum tls_side side,
+				   const char *protocol)
 {
 	SSL_CTX *openssl = tls_library_new_context(&identity->library, side);
 
@@ -16,8 +17,8 @@ static SSL_CTX *new_context(struct tls_identity *identity, enum tls_side side, c
 	return openssl;
 }
 
-static int read_identity(const struct tls_mutual_settings *settings,
-			 struct tls_identity **identity_out, struct buffer *reason)
+static int read_mutual_identity(const struct tls_mutual_settings *settings,
+				struct tls_identity **identity_out, struct buffer *reason)
 {
 	const struct tls_certificate one = {.chain = settings->chain};
 	const struct tls_identity_settings wanted = {.certificates = &one,
@@ -44,13 +45,13 @@ int tls_mutual_open(enum tls_side side, const struct tls_mutual_settings *settin
 
 	if (settings->authorities.length == 0)
 		panic("peers that know each other have authorities");
-	error = read_identity(settings, &identity, reason);
+	error = read_mutual_identity(settings, &identity, reason);
 	if (error < 0)
 		return error;
 	context = memory_alloc_zero(1, sizeof *context);
 	context->side = side;
 	context->identity = identity;
-	context->openssl = new_context(identity, side, settings->protocol);
+	context->openssl = new_mutual_context(identity, side, settings->protocol);
 	tls_errors_clear();
 	*context_out = context;
 	return 0;

@@ -36,8 +36,8 @@ static bool set_mac(EVP_MAC_CTX *mac, const struct tls_ticket_key *key)
 	return EVP_MAC_CTX_set_params(mac, params) == 1;
 }
 
-static int encrypt(const struct tls_tickets *tickets, unsigned char *name, unsigned char *iv,
-		   EVP_CIPHER_CTX *cipher, EVP_MAC_CTX *mac)
+static int encrypt_ticket(const struct tls_tickets *tickets, unsigned char *name, unsigned char *iv,
+			  EVP_CIPHER_CTX *cipher, EVP_MAC_CTX *mac)
 {
 	const struct tls_ticket_key *key = &tickets->keys[0];
 
@@ -49,8 +49,8 @@ static int encrypt(const struct tls_tickets *tickets, unsigned char *name, unsig
 	return DONE;
 }
 
-static int decrypt(const struct tls_tickets *tickets, const unsigned char *name,
-		   const unsigned char *iv, EVP_CIPHER_CTX *cipher, EVP_MAC_CTX *mac)
+static int decrypt_ticket(const struct tls_tickets *tickets, const unsigned char *name,
+			  const unsigned char *iv, EVP_CIPHER_CTX *cipher, EVP_MAC_CTX *mac)
 {
 	for (size_t i = 0; i < tickets->count; i++) {
 		const struct tls_ticket_key *key = &tickets->keys[i];
@@ -74,8 +74,8 @@ static int on_ticket(SSL *openssl, unsigned char *name, unsigned char *iv, EVP_C
 	int found;
 
 	if (is_new)
-		return encrypt(tickets, name, iv, cipher, mac);
-	found = decrypt(tickets, name, iv, cipher, mac);
+		return encrypt_ticket(tickets, name, iv, cipher, mac);
+	found = decrypt_ticket(tickets, name, iv, cipher, mac);
 	/* clients use each ticket of TLS 1.3 once (RFC 8446 appendix C.4) */
 	return found == DONE && SSL_version(openssl) == TLS1_3_VERSION ? RENEW : found;
 }

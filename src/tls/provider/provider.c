@@ -6,7 +6,7 @@
 
 #define OURS "provider=stagepost"
 
-static const OSSL_ALGORITHM *query(void *context, int operation, int *no_cache)
+static const OSSL_ALGORITHM *query_provider_operation(void *context, int operation, int *no_cache)
 {
 	static OSSL_ALGORITHM keys[] = {
 		{"RSA:rsaEncryption:1.2.840.113549.1.1.1", OURS, NULL, NULL},
@@ -33,11 +33,11 @@ static const OSSL_ALGORITHM *query(void *context, int operation, int *no_cache)
 	}
 }
 
-static int init(const OSSL_CORE_HANDLE *handle, const OSSL_DISPATCH *core,
-		const OSSL_DISPATCH **functions_out, void **context_out)
+static int init_provider(const OSSL_CORE_HANDLE *handle, const OSSL_DISPATCH *core,
+			 const OSSL_DISPATCH **functions_out, void **context_out)
 {
 	static const OSSL_DISPATCH functions[] = {
-		{OSSL_FUNC_PROVIDER_QUERY_OPERATION, (void (*)(void))query},
+		{OSSL_FUNC_PROVIDER_QUERY_OPERATION, (void (*)(void))query_provider_operation},
 		{0, NULL},
 	};
 
@@ -56,7 +56,7 @@ void tls_library_open(struct tls_library *library)
 {
 	*library = (struct tls_library){.openssl = OSSL_LIB_CTX_new()};
 	if (library->openssl == NULL ||
-	    OSSL_PROVIDER_add_builtin(library->openssl, "stagepost", init) != 1)
+	    OSSL_PROVIDER_add_builtin(library->openssl, "stagepost", init_provider) != 1)
 		panic("no memory for TLS");
 	/* the first one is found first by those who do not ask for properties */
 	library->standard = OSSL_PROVIDER_load(library->openssl, "default");

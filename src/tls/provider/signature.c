@@ -130,7 +130,8 @@ static int digest_sign_init(void *data, const char *digest, void *key, const OSS
 }
 
 /* What the signer gets of TEXT; false: OpenSSL has no memory, or it is too long. */
-static bool prepare(struct signature *signature, const unsigned char *text, size_t length)
+static bool prepare_signed_text(struct signature *signature, const unsigned char *text,
+				size_t length)
 {
 	if (signature->digest == NULL) {
 		signature->request.data = str_slice((const char *)text, length);
@@ -152,7 +153,7 @@ static int digest_sign(void *data, unsigned char *out, size_t *length_out, size_
 		*length_out = (size_t)EVP_PKEY_get_size(signature->key->public);
 		return 1;
 	}
-	if (!prepare(signature, text, text_length))
+	if (!prepare_signed_text(signature, text, text_length))
 		return 0;
 	*length_out = tls_signing_wait(signature->key->signer, &signature->request, out, size);
 	return *length_out > 0;

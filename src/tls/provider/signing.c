@@ -46,7 +46,7 @@ static void begin_wait(const struct tls_signer *signer, const struct tls_signing
 	jobs.paused++;
 }
 
-static size_t end_wait(struct tls_job *job, unsigned char *signature, size_t size)
+static size_t end_wait_for_signature(struct tls_job *job, unsigned char *signature, size_t size)
 {
 	struct tls_signing *signing = job->signing;
 	size_t length = job->is_over || signing->length > size ? 0 : signing->length;
@@ -70,14 +70,14 @@ size_t tls_signing_wait(const struct tls_signer *signer, const struct tls_signin
 		begin_wait(signer, request);
 		if (ASYNC_pause_job() != 1)
 			panic("a job of OpenSSL cannot be paused");
-		length = end_wait(jobs.running, signature, size);
+		length = end_wait_for_signature(jobs.running, signature, size);
 	}
 	if (length == 0)
 		jobs.running->has_failed = true;
 	return length;
 }
 
-static int run(struct tls_job *job, SSL *openssl)
+static int run_handshake(struct tls_job *job, SSL *openssl)
 {
 	int count;
 
@@ -108,7 +108,7 @@ int tls_job_handshake(struct tls_job *job, SSL *openssl)
 		job->is_queued = true;
 		return -1;
 	}
-	count = run(job, openssl);
+	count = run_handshake(job, openssl);
 	signing = job->signing;
 	if (signing != NULL) {
 		/* not in the job, whose stack is small */
@@ -118,7 +118,7 @@ int tls_job_handshake(struct tls_job *job, SSL *openssl)
 	return count;
 }
 
-static void leave_queue(struct tls_job *job)
+static void leave_signing_queue(struct tls_job *job)
 {
 	DL_DELETE(jobs.queue, job);
 	jobs.queue_length--;
@@ -131,7 +131,7 @@ void tls_job_end(struct tls_job *job, SSL *openssl)
 	const struct tls_signer *signer;
 
 	if (job->is_queued)
-		leave_queue(job);
+		leave_signing_queue(job);
 	if (signing == NULL)
 		return;
 	signer = signing->signer;
@@ -139,7 +139,7 @@ void tls_job_end(struct tls_job *job, SSL *openssl)
 		signer->cancel(signer->context, signing);
 	job->is_over = true;
 	/* SSL_free() would leave it paused for ever */
-	(void)run(job, openssl);
+	(void)run_handshake(job, openssl);
 	if (job->signing != NULL)
 		panic("a job of OpenSSL does not end");
 	if (jobs.queue != NULL)
@@ -147,7 +147,7 @@ void tls_job_end(struct tls_job *job, SSL *openssl)
 	tls_errors_clear();
 }
 
-static void resume(const struct tls_job *job)
+static void resume_waiting_job(const struct tls_job *job)
 {
 	if (job->resume != NULL)
 		job->resume(job->context);
@@ -161,8 +161,8 @@ void tls_signing_go_on(void)
 
 		if (job == NULL || jobs.paused >= TLS_SIGNINGS_MAX)
 			return;
-		leave_queue(job);
-		resume(job);
+		leave_signing_queue(job);
+		resume_waiting_job(job);
 	}
 }
 
@@ -175,7 +175,7 @@ void tls_signing_done(struct tls_signing *signing, struct str signature)
 		signing->length = signature.length;
 	}
 	signing->progress = SIGNING_ANSWERED;
-	resume(signing->job);
+	resume_waiting_job(signing->job);
 	tls_signing_go_on();
 }
 

@@ -5,14 +5,15 @@
 #include "directory/wire/frame.h"
 #include "os/clock.h"
 
-static struct auth_server *server_of(const struct auth_attempt *attempt)
+static struct auth_server *server_of_attempt(const struct auth_attempt *attempt)
 {
 	return attempt->asker->server;
 }
 
 /* REASON: of a failure; NULL: the mechanism's. */
-static void conclude(struct auth_attempt *attempt, enum sasl_finding finding, struct str user,
-		     const struct directory_scram *keys, const char *reason)
+static void conclude_mechanism(struct auth_attempt *attempt, enum sasl_finding finding,
+			       struct str user, const struct directory_scram *keys,
+			       const char *reason)
 {
 	attempt->reason = reason;
 	sasl_answer(attempt->sasl, finding, user, keys);
@@ -26,7 +27,7 @@ struct found {
 	const struct directory_answer_text *answer;
 };
 
-static struct found read_record(const struct directory_answer_text *answer)
+static struct found read_user_record(const struct directory_answer_text *answer)
 {
 	struct found found = {.is = USER_ACTIVE, .answer = answer};
 	struct str name;
@@ -82,13 +83,13 @@ static void on_judged(void *context, enum sasl_finding finding, struct str hash)
 	struct auth_attempt *attempt = context;
 
 	attempt->check = NULL;
-	auth_login_stamp(server_of(attempt), hash, &attempt->stamp);
-	conclude(attempt, finding, STR(""), NULL, attempt->reason);
+	auth_login_stamp(server_of_attempt(attempt), hash, &attempt->stamp);
+	conclude_mechanism(attempt, finding, STR(""), NULL, attempt->reason);
 }
 
 static enum auth_trust trust_of(const struct auth_attempt *attempt)
 {
-	struct auth_server *server = server_of(attempt);
+	struct auth_server *server = server_of_attempt(attempt);
 	int64_t now_us = os_clock_boot_us();
 
 	if (auth_failures_count(server->failures, &attempt->address, now_us) > 0)
@@ -98,7 +99,7 @@ static enum auth_trust trust_of(const struct auth_attempt *attempt)
 
 static void check_password(struct auth_attempt *attempt, const struct found *found)
 {
-	struct auth_server *server = server_of(attempt);
+	struct auth_server *server = server_of_attempt(attempt);
 	bool is_bound = server->config->auth.users == CONFIG_AUTH_LDAP;
 	struct auth_password *password =
 		auth_password_new(is_bound ? server->ways.binder : NULL, sasl_user(attempt->sasl),
@@ -120,16 +121,17 @@ static void check_password(struct auth_attempt *attempt, const struct found *fou
 	attempt->check = auth_password_check(password, server->checks, &attempt->client,
 					     trust_of(attempt), on_judged, attempt);
 	if (attempt->check == NULL)
-		conclude(attempt, SASL_LATER, STR(""), NULL, "too many checks are waiting");
+		conclude_mechanism(attempt, SASL_LATER, STR(""), NULL,
+				   "too many checks are waiting");
 }
 
 /* --- SCRAM --- */
 
 /* The same work whether the user has keys, or exists, or not: a client may cancel then, and measure
  * again. */
-static void answer_keys(struct auth_attempt *attempt, const struct found *found)
+static void answer_found_keys(struct auth_attempt *attempt, const struct found *found)
 {
-	const struct auth_server *server = server_of(attempt);
+	const struct auth_server *server = server_of_attempt(attempt);
 	enum directory_password_method method =
 		sasl_mechanism_find(str_from(attempt->mechanism_name))->keys;
 	struct buffer text CLEANUP(buffer_clear) = {.is_secret = true};
@@ -148,68 +150,69 @@ static void answer_keys(struct auth_attempt *attempt, const struct found *found)
 	auth_login_stamp(server, has_keys ? hash : buffer_view(&text), &attempt->stamp);
 	auth_inventor_learn(server->inventor,
 			    has_keys ? hash : auth_inventor_hash(server->inventor));
-	conclude(attempt, SASL_RIGHT, STR(""), &keys,
-		 has_keys                   ? NULL
-		 : found->is == USER_ACTIVE ? "the user has no keys of this mechanism"
-					    : reason_of(found));
+	conclude_mechanism(attempt, SASL_RIGHT, STR(""), &keys,
+			   has_keys                   ? NULL
+			   : found->is == USER_ACTIVE ? "the user has no keys of this mechanism"
+						      : reason_of(found));
 	explicit_bzero(&invented, sizeof invented);
 	explicit_bzero(&keys, sizeof keys);
 }
 
 /* --- what the record decides --- */
 
-static void on_record(void *context, const struct directory_answer_text *answer)
+static void on_record_of_attempt(void *context, const struct directory_answer_text *answer)
 {
 	struct auth_attempt *attempt = context;
-	const struct found found = read_record(answer);
+	const struct found found = read_user_record(answer);
 	enum sasl_state question = sasl_state(attempt->sasl);
 
 	if (found.is == USER_LATER)
-		conclude(attempt, SASL_LATER, STR(""), NULL, reason_of(&found));
+		conclude_mechanism(attempt, SASL_LATER, STR(""), NULL, reason_of(&found));
 	else if (question == SASL_ASKS_PASSWORD)
 		check_password(attempt, &found);
 	else if (question == SASL_ASKS_KEYS)
-		answer_keys(attempt, &found);
+		answer_found_keys(attempt, &found);
 	else {
-		auth_login_stamp(server_of(attempt), STR(""), &attempt->stamp);
-		conclude(attempt, found.is == USER_ACTIVE ? SASL_RIGHT : SASL_WRONG,
-			 buffer_view(&attempt->owner), NULL, reason_of(&found));
+		auth_login_stamp(server_of_attempt(attempt), STR(""), &attempt->stamp);
+		conclude_mechanism(attempt, found.is == USER_ACTIVE ? SASL_RIGHT : SASL_WRONG,
+				   buffer_view(&attempt->owner), NULL, reason_of(&found));
 	}
 }
 
-static void ask_record(struct auth_attempt *attempt, struct str user)
+static void ask_user_record(struct auth_attempt *attempt, struct str user)
 {
-	attempt->question.answered = on_record;
+	attempt->question.answered = on_record_of_attempt;
 	attempt->question.context = attempt;
-	directory_client_get(server_of(attempt)->directory, "user", user, DIRECTORY_PATIENCE_US,
-			     &attempt->question);
+	directory_client_get(server_of_attempt(attempt)->directory, "user", user,
+			     DIRECTORY_PATIENCE_US, &attempt->question);
 }
 
 /* --- tokens --- */
 
-static void on_token(void *context, enum sasl_finding finding, struct str user, const char *why)
+static void on_token_judged(void *context, enum sasl_finding finding, struct str user,
+			    const char *why)
 {
 	struct auth_attempt *attempt = context;
 
 	attempt->token = NULL;
-	if (finding != SASL_RIGHT || server_of(attempt)->directory == NULL) {
-		conclude(attempt, finding, user, NULL, why);
+	if (finding != SASL_RIGHT || server_of_attempt(attempt)->directory == NULL) {
+		conclude_mechanism(attempt, finding, user, NULL, why);
 		return;
 	}
 	buffer_reset(&attempt->owner);
 	buffer_append_str(&attempt->owner, user);
-	ask_record(attempt, buffer_view(&attempt->owner));
+	ask_user_record(attempt, buffer_view(&attempt->owner));
 }
 
 static void ask_token(struct auth_attempt *attempt)
 {
-	auth_tokens_ask(server_of(attempt)->tokens, sasl_secret(attempt->sasl), on_token, attempt,
-			&attempt->token);
+	auth_tokens_ask(server_of_attempt(attempt)->tokens, sasl_secret(attempt->sasl),
+			on_token_judged, attempt, &attempt->token);
 }
 
 /* --- */
 
-static void refuse(struct auth_attempt *attempt)
+static void refuse_attempt(struct auth_attempt *attempt)
 {
 	struct buffer user CLEANUP(buffer_clear) = {0};
 	const char *reason = attempt->reason != NULL ? attempt->reason : sasl_reason(attempt->sasl);
@@ -219,7 +222,7 @@ static void refuse(struct auth_attempt *attempt)
 }
 
 /* A failure counts when the client learns of it, whether it then answers or not. */
-static void challenge(struct auth_attempt *attempt)
+static void challenge_or_fail(struct auth_attempt *attempt)
 {
 	const char *reason = attempt->reason != NULL ? attempt->reason : sasl_reason(attempt->sasl);
 
@@ -236,7 +239,7 @@ void auth_attempt_advance(struct auth_attempt *attempt)
 	attempt->state = ATTEMPT_ASKS;
 	switch (sasl_state(sasl)) {
 	case SASL_WANTS_MESSAGE:
-		challenge(attempt);
+		challenge_or_fail(attempt);
 		break;
 	case SASL_ASKS_TOKEN:
 		ask_token(attempt);
@@ -244,13 +247,13 @@ void auth_attempt_advance(struct auth_attempt *attempt)
 	case SASL_ASKS_PASSWORD:
 	case SASL_ASKS_KEYS:
 	case SASL_ASKS_CERTIFICATE:
-		ask_record(attempt, sasl_user(sasl));
+		ask_user_record(attempt, sasl_user(sasl));
 		break;
 	case SASL_ACCEPTED:
 		auth_attempt_accept(attempt, sasl_user(sasl));
 		break;
 	case SASL_REFUSED:
-		refuse(attempt);
+		refuse_attempt(attempt);
 		break;
 	}
 }

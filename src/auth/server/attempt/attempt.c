@@ -122,7 +122,7 @@ static struct auth_attempt *attempt_new(struct auth_asker *asker, uint32_t tag,
 }
 
 /* Whether there is no room for another attempt of this client. */
-static bool is_full(const struct auth_asker *asker, const struct in6_addr *address)
+static bool is_full_of_attempts(const struct auth_asker *asker, const struct in6_addr *address)
 {
 	const struct in6_addr client = auth_failures_client(address);
 
@@ -144,7 +144,7 @@ bool auth_attempt_begin(struct auth_asker *asker, uint32_t tag, struct str body)
 		return false;
 	mechanism = auth_offer_find(server, begin.mechanism);
 	obstacle = find_obstacle(mechanism, &begin);
-	if (obstacle < 0 && is_full(asker, &begin.address))
+	if (obstacle < 0 && is_full_of_attempts(asker, &begin.address))
 		obstacle = AUTH_TEMPORARY;
 	if (auth_failures_is_refused(server->failures, &begin.address, os_clock_boot_us()))
 		obstacle = AUTH_FAILED;

@@ -4,7 +4,7 @@
 #include "directory/record/key.h"
 
 /* The name that Dovecot gave, in canonical form; false: it is not a valid one. */
-static bool take_user(struct str text, struct buffer *out)
+static bool take_dovecot_user(struct str text, struct buffer *out)
 {
 	return text.length <= AUTH_USER_MAX &&
 	       directory_key_normalize(DIRECTORY_USER, text, out) == 0 &&
@@ -15,7 +15,7 @@ static bool take_user(struct str text, struct buffer *out)
 static void take_right(struct auth_attempt *attempt, const struct dovecot_answer *answer)
 {
 	buffer_reset(&attempt->dovecot_user);
-	if (!take_user(answer->user, &attempt->dovecot_user))
+	if (!take_dovecot_user(answer->user, &attempt->dovecot_user))
 		auth_attempt_refuse(attempt, AUTH_TEMPORARY, STR(""),
 				    "Dovecot gave a name that is not valid");
 	else if (answer->message.length > AUTH_MESSAGE_MAX)
@@ -26,12 +26,12 @@ static void take_right(struct auth_attempt *attempt, const struct dovecot_answer
 		auth_attempt_accept(attempt, buffer_view(&attempt->dovecot_user));
 }
 
-static void refuse_for_now(struct auth_attempt *attempt)
+static void refuse_attempt_for_now(struct auth_attempt *attempt)
 {
 	auth_attempt_refuse(attempt, AUTH_TEMPORARY, STR(""), "Dovecot does not answer");
 }
 
-static void on_answer(void *context, const struct dovecot_answer *answer)
+static void on_dovecot_answer(void *context, const struct dovecot_answer *answer)
 {
 	struct auth_attempt *attempt = context;
 	struct buffer user CLEANUP(buffer_clear) = {0};
@@ -47,12 +47,12 @@ static void on_answer(void *context, const struct dovecot_answer *answer)
 		take_right(attempt, answer);
 		break;
 	case DOVECOT_WRONG:
-		(void)take_user(answer->user, &user);
+		(void)take_dovecot_user(answer->user, &user);
 		auth_attempt_refuse(attempt, AUTH_FAILED, buffer_view(&user), "Dovecot says no");
 		break;
 	case DOVECOT_LATER: /* while the client speaks, it is told after that */
 		if (attempt->state == ATTEMPT_ASKS)
-			refuse_for_now(attempt);
+			refuse_attempt_for_now(attempt);
 		break;
 	}
 }
@@ -69,7 +69,7 @@ void auth_attempt_pass(struct auth_attempt *attempt, bool has_initial, struct st
 					.initial = initial};
 
 	attempt->state = ATTEMPT_ASKS;
-	attempt->dovecot.answered = on_answer;
+	attempt->dovecot.answered = on_dovecot_answer;
 	attempt->dovecot.context = attempt;
 	dovecot_begin(attempt->asker->server->dovecot, &ask, &attempt->dovecot);
 }
@@ -80,7 +80,7 @@ void auth_attempt_pass_on(struct auth_attempt *attempt, struct str message)
 	if (attempt->dovecot.dovecot != NULL)
 		dovecot_respond(&attempt->dovecot, message);
 	else if (attempt->dovecot_user.length == 0)
-		refuse_for_now(attempt);
+		refuse_attempt_for_now(attempt);
 	else if (message.length == 0)
 		auth_attempt_accept(attempt, buffer_view(&attempt->dovecot_user));
 	else

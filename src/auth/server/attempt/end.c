@@ -31,7 +31,8 @@ void auth_attempt_free(struct auth_attempt *attempt)
 	free(attempt);
 }
 
-static void send_answer(struct auth_asker *asker, uint32_t tag, const struct auth_answer *answer)
+static void send_attempt_answer(struct auth_asker *asker, uint32_t tag,
+				const struct auth_answer *answer)
 {
 	struct buffer body CLEANUP(buffer_clear) = {.is_secret = true};
 
@@ -47,20 +48,21 @@ void auth_attempt_send_refusal(struct auth_asker *asker, uint32_t tag, enum auth
 {
 	const struct auth_answer answer = {.outcome = AUTH_REFUSED, .refusal = refusal};
 
-	send_answer(asker, tag, &answer);
+	send_attempt_answer(asker, tag, &answer);
 }
 
-static void challenge(struct auth_attempt *attempt, enum auth_outcome outcome, struct str message)
+static void send_challenge(struct auth_attempt *attempt, enum auth_outcome outcome,
+			   struct str message)
 {
 	const struct auth_answer answer = {.outcome = outcome, .message = message};
 
 	attempt->state = ATTEMPT_SPEAKS;
-	send_answer(attempt->asker, attempt->tag, &answer);
+	send_attempt_answer(attempt->asker, attempt->tag, &answer);
 }
 
 void auth_attempt_challenge(struct auth_attempt *attempt, struct str message)
 {
-	challenge(attempt, AUTH_CHALLENGE, message);
+	send_challenge(attempt, AUTH_CHALLENGE, message);
 }
 
 /* REASON: of what did not succeed. COUNT: of failures; -1: it is none. */
@@ -92,7 +94,7 @@ void auth_attempt_accept(struct auth_attempt *attempt, struct str user)
 	auth_failures_forgive(attempt->asker->server->failures, &attempt->address, user);
 	auth_known_add(attempt->asker->server->known, &attempt->client, os_clock_boot_us());
 	log_attempt(attempt, EVENT_AUTH_ACCEPTED, user, "", -1);
-	send_answer(attempt->asker, attempt->tag, &answer);
+	send_attempt_answer(attempt->asker, attempt->tag, &answer);
 	auth_attempt_free(attempt);
 }
 
@@ -103,18 +105,18 @@ static void refuse_now(struct auth_attempt *attempt, enum auth_refusal refusal)
 }
 
 /* A mechanism that is not over tells why in a challenge. */
-static void on_held(void *context)
+static void on_attempt_held(void *context)
 {
 	struct auth_attempt *attempt = context;
 
 	if (attempt->sasl != NULL)
-		challenge(attempt, AUTH_LAST_CHALLENGE, sasl_message(attempt->sasl));
+		send_challenge(attempt, AUTH_LAST_CHALLENGE, sasl_message(attempt->sasl));
 	else
 		refuse_now(attempt, AUTH_FAILED);
 }
 
 /* The time is counted from the client's message, so that nobody learns how long the check took. */
-static void hold(struct auth_attempt *attempt, int64_t delay_us)
+static void hold_attempt(struct auth_attempt *attempt, int64_t delay_us)
 {
 	int64_t left_us = attempt->asked_us + delay_us - os_clock_boot_us();
 
@@ -124,7 +126,7 @@ static void hold(struct auth_attempt *attempt, int64_t delay_us)
 		sasl_free(attempt->sasl);
 		attempt->sasl = NULL;
 	}
-	attempt->timer = os_timer_new(attempt->asker->server->ways.loop, on_held, attempt);
+	attempt->timer = os_timer_new(attempt->asker->server->ways.loop, on_attempt_held, attempt);
 	os_timer_start(attempt->timer, left_us > 0 ? left_us : 0);
 }
 
@@ -146,7 +148,7 @@ static int64_t count_failure(struct auth_attempt *attempt, struct str user, cons
 /* A client that leaves before it has heard of its failure has failed all the same. */
 void auth_attempt_fail(struct auth_attempt *attempt, struct str user, const char *reason)
 {
-	hold(attempt, count_failure(attempt, user, reason));
+	hold_attempt(attempt, count_failure(attempt, user, reason));
 }
 
 /* Whether the client leaves with what it has learnt of a user. */
@@ -166,7 +168,7 @@ void auth_attempt_cancel(struct auth_attempt *attempt)
 	auth_attempt_free(attempt);
 }
 
-static void on_left(void *context)
+static void on_attempt_left(void *context)
 {
 	auth_attempt_cancel(context);
 }
@@ -186,7 +188,7 @@ void auth_attempt_leave(struct auth_attempt *attempt)
 	}
 	auth_tally_remove(attempt->asker->server, &attempt->client);
 	attempt->state = ATTEMPT_LEFT;
-	attempt->timer = os_timer_new(attempt->asker->server->ways.loop, on_left, attempt);
+	attempt->timer = os_timer_new(attempt->asker->server->ways.loop, on_attempt_left, attempt);
 	os_timer_start(attempt->timer, AUTH_LEFT_US);
 }
 

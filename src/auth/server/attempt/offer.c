@@ -5,7 +5,7 @@
 #include "ipc/pack.h"
 #include <string.h>
 
-static bool is_allowed(const struct auth_server *server, const char *name)
+static bool is_mechanism_allowed(const struct auth_server *server, const char *name)
 {
 	const struct config_auth *settings = &server->config->auth;
 
@@ -24,7 +24,8 @@ static bool has_client_authority(const struct config *config)
 }
 
 /* Whether this process can judge it by itself. */
-static bool is_own(const struct auth_server *server, const struct sasl_mechanism *mechanism)
+static bool is_own_mechanism(const struct auth_server *server,
+			     const struct sasl_mechanism *mechanism)
 {
 	enum config_auth_users users = server->config->auth.users;
 	bool is_clear =
@@ -40,7 +41,7 @@ static bool is_own(const struct auth_server *server, const struct sasl_mechanism
 	return users == CONFIG_AUTH_DIRECTORY && server->directory != NULL;
 }
 
-static bool is_scram(const struct sasl_mechanism *mechanism)
+static bool is_scram_mechanism(const struct sasl_mechanism *mechanism)
 {
 	return strncmp(mechanism->name, "SCRAM-", strlen("SCRAM-")) == 0;
 }
@@ -48,15 +49,15 @@ static bool is_scram(const struct sasl_mechanism *mechanism)
 /* Whether some user has no keys of it. */
 static bool is_useless(const struct auth_server *server, const struct sasl_mechanism *own)
 {
-	return is_scram(own) && !auth_keys_have_all(server, own->keys);
+	return is_scram_mechanism(own) && !auth_keys_have_all(server, own->keys);
 }
 
-static void add(struct auth_server *server, const char *name, unsigned needs,
-		const struct sasl_mechanism *own)
+static void add_offered_mechanism(struct auth_server *server, const char *name, unsigned needs,
+				  const struct sasl_mechanism *own)
 {
 	struct auth_offered *place = &server->offered[server->offered_count];
 
-	if (server->offered_count == AUTH_MECHANISMS_MAX || !is_allowed(server, name) ||
+	if (server->offered_count == AUTH_MECHANISMS_MAX || !is_mechanism_allowed(server, name) ||
 	    auth_offer_find(server, str_from(name)) != NULL)
 		return;
 	*place = (struct auth_offered){
@@ -65,12 +66,12 @@ static void add(struct auth_server *server, const char *name, unsigned needs,
 	server->offered_count++;
 }
 
-static void add_own(struct auth_server *server)
+static void add_own_mechanisms(struct auth_server *server)
 {
 	for (size_t i = 0; i < sasl_mechanism_count; i++)
-		if (is_own(server, &sasl_mechanisms[i]))
-			add(server, sasl_mechanisms[i].name, sasl_mechanisms[i].needs,
-			    &sasl_mechanisms[i]);
+		if (is_own_mechanism(server, &sasl_mechanisms[i]))
+			add_offered_mechanism(server, sasl_mechanisms[i].name,
+					      sasl_mechanisms[i].needs, &sasl_mechanisms[i]);
 }
 
 /* Ours first, best first; then others. It knows nothing of our connection: no -PLUS. */
@@ -84,12 +85,13 @@ static void add_dovecots(struct auth_server *server)
 		for (size_t j = 0; j < count; j++)
 			if (strcmp(mechanisms[j].name, sasl_mechanisms[i].name) == 0 &&
 			    !sasl_mechanisms[i].is_binding)
-				add(server, mechanisms[j].name, sasl_mechanisms[i].needs, NULL);
+				add_offered_mechanism(server, mechanisms[j].name,
+						      sasl_mechanisms[i].needs, NULL);
 	for (size_t j = 0; j < count; j++) {
 		size_t length = strlen(mechanisms[j].name);
 
 		if (length < 5 || strcmp(mechanisms[j].name + length - 5, "-PLUS") != 0)
-			add(server, mechanisms[j].name, AUTH_NEEDS_SECURED, NULL);
+			add_offered_mechanism(server, mechanisms[j].name, AUTH_NEEDS_SECURED, NULL);
 	}
 }
 
@@ -118,7 +120,7 @@ void auth_offer_update(struct auth_server *server)
 {
 	server->offered_count = 0;
 	memset(server->offered, 0, sizeof server->offered);
-	add_own(server);
+	add_own_mechanisms(server);
 	if (server->dovecot != NULL)
 		add_dovecots(server);
 	if (server->ipc != NULL)

@@ -40,7 +40,7 @@ struct dovecot {
 
 /* --- requests --- */
 
-static void leave(struct dovecot_request *request)
+static void leave_dovecot_requests(struct dovecot_request *request)
 {
 	struct dovecot *dovecot = request->dovecot;
 
@@ -50,10 +50,11 @@ static void leave(struct dovecot_request *request)
 	request->dovecot = NULL;
 }
 
-static void answer(struct dovecot_request *request, const struct dovecot_answer *found)
+static void answer_dovecot_request(struct dovecot_request *request,
+				   const struct dovecot_answer *found)
 {
 	if (found->outcome != DOVECOT_CHALLENGE)
-		leave(request);
+		leave_dovecot_requests(request);
 	request->answered(request->context, found);
 }
 
@@ -61,7 +62,7 @@ static void on_fail(void *context)
 {
 	static const struct dovecot_answer later = {.outcome = DOVECOT_LATER};
 
-	answer(context, &later);
+	answer_dovecot_request(context, &later);
 }
 
 static void fail_soon(struct dovecot_request *request)
@@ -74,7 +75,7 @@ static void fail_soon(struct dovecot_request *request)
 
 /* --- the connection --- */
 
-static void disconnect(struct dovecot *dovecot)
+static void disconnect_from_dovecot(struct dovecot *dovecot)
 {
 	bool had_mechanisms = dovecot->is_greeted;
 	struct dovecot_request *request;
@@ -97,20 +98,20 @@ static void disconnect(struct dovecot *dovecot)
 }
 
 /* Logs only the first of several failures in a row. */
-static void lose(struct dovecot *dovecot, const char *operation, int error)
+static void lose_dovecot(struct dovecot *dovecot, const char *operation, int error)
 {
 	if (!dovecot->is_failure_logged)
 		log_event(EVENT_AUTH_SERVICE_LOST, log_string(path, dovecot->path),
 			  log_string(operation, operation), log_error(error));
 	dovecot->is_failure_logged = true;
-	disconnect(dovecot);
+	disconnect_from_dovecot(dovecot);
 	os_timer_start(dovecot->retry, dovecot->delay_us);
 	dovecot->delay_us *= 2;
 	if (dovecot->delay_us > LONGEST_DELAY_US)
 		dovecot->delay_us = LONGEST_DELAY_US;
 }
 
-static void flush(struct dovecot *dovecot)
+static void flush_to_dovecot(struct dovecot *dovecot)
 {
 	ssize_t sent = 0;
 
@@ -123,7 +124,7 @@ static void flush(struct dovecot *dovecot)
 		buffer_consume(&dovecot->output, (size_t)sent);
 	}
 	if (sent < 0 && sent != -EAGAIN)
-		lose(dovecot, "write", (int)sent);
+		lose_dovecot(dovecot, "write", (int)sent);
 	else
 		os_watch_set(dovecot->watch, dovecot->output.length > 0
 						     ? OS_WATCH_READ | OS_WATCH_WRITE
@@ -144,7 +145,7 @@ static void add_mechanism(struct dovecot *dovecot, const struct dovecot_line *li
 	dovecot->mechanism_count++;
 }
 
-static enum dovecot_outcome outcome_of(const struct dovecot_line *line)
+static enum dovecot_outcome outcome_of_line(const struct dovecot_line *line)
 {
 	if (line->command == DOVECOT_CONT)
 		return DOVECOT_CHALLENGE;
@@ -155,7 +156,7 @@ static enum dovecot_outcome outcome_of(const struct dovecot_line *line)
 
 static void take_reply(struct dovecot *dovecot, const struct dovecot_line *line)
 {
-	const struct dovecot_answer found = {.outcome = outcome_of(line),
+	const struct dovecot_answer found = {.outcome = outcome_of_line(line),
 					     .message = buffer_view(&line->message),
 					     .user = buffer_view(&line->user)};
 	struct dovecot_request *request;
@@ -164,17 +165,17 @@ static void take_reply(struct dovecot *dovecot, const struct dovecot_line *line)
 		if (request->id == line->id && !request->is_failed)
 			break;
 	if (request != NULL)
-		answer(request, &found);
+		answer_dovecot_request(request, &found);
 }
 
 /* False: the connection was lost. */
-static bool take_line(struct dovecot *dovecot, struct str text)
+static bool take_dovecot_line(struct dovecot *dovecot, struct str text)
 {
 	struct dovecot_line line CLEANUP(dovecot_line_clear);
 	bool is_good = dovecot_line_parse(text, &line);
 
 	if (!is_good || (line.command == DOVECOT_VERSION && line.major != 1)) {
-		lose(dovecot, is_good ? "version" : "parse", -EPROTO);
+		lose_dovecot(dovecot, is_good ? "version" : "parse", -EPROTO);
 		return false;
 	}
 	if (line.command == DOVECOT_MECH) {
@@ -190,7 +191,7 @@ static bool take_line(struct dovecot *dovecot, struct str text)
 	return dovecot->socket >= 0;
 }
 
-static void take_lines(struct dovecot *dovecot)
+static void take_dovecot_lines(struct dovecot *dovecot)
 {
 	for (;;) {
 		struct str input = buffer_view(&dovecot->input);
@@ -198,18 +199,18 @@ static void take_lines(struct dovecot *dovecot)
 		struct buffer line CLEANUP(buffer_clear) = {.is_secret = true};
 
 		if (end < 0 && input.length >= DOVECOT_LINE_MAX)
-			lose(dovecot, "line", -EMSGSIZE);
+			lose_dovecot(dovecot, "line", -EMSGSIZE);
 		if (end < 0)
 			return;
 		buffer_append(&line, input.data, (size_t)end);
 		explicit_bzero(buffer_data(&dovecot->input), (size_t)end);
 		buffer_consume(&dovecot->input, (size_t)end + 1);
-		if (!take_line(dovecot, buffer_view(&line)))
+		if (!take_dovecot_line(dovecot, buffer_view(&line)))
 			return;
 	}
 }
 
-static void read_some(struct dovecot *dovecot)
+static void read_from_dovecot(struct dovecot *dovecot)
 {
 	char bytes[READ_SIZE];
 	ssize_t length = os_socket_read(dovecot->socket, bytes, sizeof bytes);
@@ -217,44 +218,44 @@ static void read_some(struct dovecot *dovecot)
 	if (length == -EAGAIN)
 		return;
 	if (length <= 0) {
-		lose(dovecot, "read", length == 0 ? -ECONNRESET : (int)length);
+		lose_dovecot(dovecot, "read", length == 0 ? -ECONNRESET : (int)length);
 		return;
 	}
 	buffer_append(&dovecot->input, bytes, (size_t)length);
 	explicit_bzero(bytes, (size_t)length);
-	take_lines(dovecot);
+	take_dovecot_lines(dovecot);
 }
 
 /* --- connecting --- */
 
-static void greet(struct dovecot *dovecot)
+static void greet_dovecot(struct dovecot *dovecot)
 {
 	int error = os_socket_error(dovecot->socket);
 
 	if (error < 0) {
-		lose(dovecot, "connect", error);
+		lose_dovecot(dovecot, "connect", error);
 		return;
 	}
 	dovecot->is_connecting = false;
 	buffer_append_format(&dovecot->output, "VERSION\t1\t2\nCPID\t%ld\n", (long)os_process_id());
-	flush(dovecot);
+	flush_to_dovecot(dovecot);
 }
 
-static void on_ready(void *context, unsigned events)
+static void on_dovecot_ready(void *context, unsigned events)
 {
 	struct dovecot *dovecot = context;
 
 	if (dovecot->is_connecting) {
-		greet(dovecot);
+		greet_dovecot(dovecot);
 		return;
 	}
 	if ((events & OS_WATCH_WRITE) != 0)
-		flush(dovecot);
+		flush_to_dovecot(dovecot);
 	if ((events & OS_WATCH_READ) != 0 && dovecot->socket >= 0)
-		read_some(dovecot);
+		read_from_dovecot(dovecot);
 }
 
-static void try_connect(void *context)
+static void connect_to_dovecot(void *context)
 {
 	struct dovecot *dovecot = context;
 	union os_socket_address address;
@@ -263,14 +264,15 @@ static void try_connect(void *context)
 	if (os_socket_address_of_path(dovecot->path, &address))
 		socket = os_socket_connect(&address);
 	if (socket < 0) {
-		lose(dovecot, "connect", socket);
+		lose_dovecot(dovecot, "connect", socket);
 		return;
 	}
 	dovecot->socket = socket;
 	dovecot->is_connecting = true;
 	dovecot->input.is_secret = true;
 	dovecot->output.is_secret = true;
-	dovecot->watch = os_watch_new(dovecot->loop, socket, OS_WATCH_WRITE, on_ready, dovecot);
+	dovecot->watch =
+		os_watch_new(dovecot->loop, socket, OS_WATCH_WRITE, on_dovecot_ready, dovecot);
 }
 
 struct dovecot *dovecot_new(struct os_loop *loop, const char *path, void (*changed)(void *context),
@@ -284,7 +286,7 @@ struct dovecot *dovecot_new(struct os_loop *loop, const char *path, void (*chang
 	dovecot->context = context;
 	dovecot->socket = -1;
 	dovecot->delay_us = FIRST_DELAY_US;
-	dovecot->retry = os_timer_new(loop, try_connect, dovecot);
+	dovecot->retry = os_timer_new(loop, connect_to_dovecot, dovecot);
 	os_timer_start(dovecot->retry, 0);
 	return dovecot;
 }
@@ -294,7 +296,7 @@ void dovecot_free(struct dovecot *dovecot)
 	if (dovecot == NULL)
 		return;
 	dovecot->is_greeted = false; /* nobody is told */
-	disconnect(dovecot);
+	disconnect_from_dovecot(dovecot);
 	os_timer_free(dovecot->retry);
 	free(dovecot->path);
 	free(dovecot);
@@ -313,7 +315,7 @@ const struct dovecot_mechanism *dovecot_mechanisms(const struct dovecot *dovecot
 
 /* --- asking --- */
 
-static void send_line(struct dovecot_request *request, const struct buffer *line)
+static void send_dovecot_line(struct dovecot_request *request, const struct buffer *line)
 {
 	struct dovecot *dovecot = request->dovecot;
 
@@ -323,7 +325,7 @@ static void send_line(struct dovecot_request *request, const struct buffer *line
 		return;
 	}
 	buffer_append_str(&dovecot->output, buffer_view(line));
-	flush(dovecot);
+	flush_to_dovecot(dovecot);
 }
 
 /* "resp" must be the last one. */
@@ -363,7 +365,7 @@ void dovecot_begin(struct dovecot *dovecot, const struct dovecot_ask *ask,
 	buffer_append_format(&line, "AUTH\t%u\t", request->id);
 	buffer_append_str(&line, ask->mechanism);
 	append_ask(&line, ask);
-	send_line(request, &line);
+	send_dovecot_line(request, &line);
 }
 
 void dovecot_respond(struct dovecot_request *request, struct str response)
@@ -375,7 +377,7 @@ void dovecot_respond(struct dovecot_request *request, struct str response)
 	buffer_append_format(&line, "CONT\t%u\t", request->id);
 	base64_append(&line, response);
 	buffer_append_byte(&line, '\n');
-	send_line(request, &line);
+	send_dovecot_line(request, &line);
 }
 
 void dovecot_cancel(struct dovecot_request *request)
@@ -386,7 +388,7 @@ void dovecot_cancel(struct dovecot_request *request)
 		return;
 	if (!request->is_failed && request->dovecot->is_greeted) {
 		buffer_append_format(&line, "CANCEL\t%u\n", request->id);
-		send_line(request, &line);
+		send_dovecot_line(request, &line);
 	}
-	leave(request);
+	leave_dovecot_requests(request);
 }

@@ -3,7 +3,7 @@
 #include "base/text/base64.h"
 #include <string.h>
 
-static bool unescape(struct str text, struct buffer *out)
+static bool unescape_dovecot_word(struct str text, struct buffer *out)
 {
 	static const char escaped[] = "01trn";
 	static const char meant[] = "\0\1\t\r\n";
@@ -66,7 +66,7 @@ static void parse_mechanism(struct str rest, struct dovecot_line *line)
 }
 
 /* NAME, or NAME=VALUE. */
-static bool is_flag(struct str word, struct str name)
+static bool is_dovecot_parameter(struct str word, struct str name)
 {
 	return str_starts_with(word, name) &&
 	       (word.length == name.length || word.data[name.length] == '=');
@@ -76,14 +76,15 @@ static bool parse_parameter(struct str word, struct dovecot_line *line)
 {
 	if (str_starts_with(word, STR("user="))) {
 		buffer_reset(&line->user);
-		return unescape(str_skip(word, 5), &line->user);
+		return unescape_dovecot_word(str_skip(word, 5), &line->user);
 	}
 	if (str_starts_with(word, STR("resp="))) {
 		buffer_reset(&line->message);
 		return base64_decode(str_skip(word, 5), &line->message);
 	}
-	line->is_barred |= is_flag(word, STR("nologin"));
-	line->is_elsewhere |= is_flag(word, STR("proxy")) || is_flag(word, STR("proxy_maybe")) ||
+	line->is_barred |= is_dovecot_parameter(word, STR("nologin"));
+	line->is_elsewhere |= is_dovecot_parameter(word, STR("proxy")) ||
+			      is_dovecot_parameter(word, STR("proxy_maybe")) ||
 			      str_starts_with(word, STR("host="));
 	/* "code" is of later versions */
 	line->is_temporary |=

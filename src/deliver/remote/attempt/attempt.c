@@ -13,7 +13,7 @@ static void start_transaction(struct remote_attempt *attempt);
 
 /* Ends the attempt: its memory is freed with the job. Recipients that were not reported wait for
  * the server that may be asked first. */
-static void finish(struct remote_attempt *attempt)
+static void finish_remote_attempt(struct remote_attempt *attempt)
 {
 	struct deliver_helper_job *job = attempt->job;
 
@@ -38,7 +38,7 @@ static void finish_with(struct remote_attempt *attempt, const struct mail_verdic
 	remote_recipients_report_deferred(&attempt->recipients);
 	deliver_helper_report_rest(attempt->job, verdict, trigger);
 	attempt->busy.us = 0; /* nobody is left to wait for the other server */
-	finish(attempt);
+	finish_remote_attempt(attempt);
 }
 
 /* What a full class of hosts had no place for is tried as soon as it has one, whatever the other
@@ -49,7 +49,7 @@ static void report_failure(struct remote_attempt *attempt)
 
 	if (attempt->busy.us > 0 && attempt->full == 0) {
 		remote_recipients_report_deferred(&attempt->recipients);
-		finish(attempt);
+		finish_remote_attempt(attempt);
 		return;
 	}
 	finish_with(attempt, &attempt->failure,
@@ -58,7 +58,7 @@ static void report_failure(struct remote_attempt *attempt)
 
 /* The attempt may be over when it returns true. A server that is there, but may not be asked now,
  * is waited for. */
-static bool fall_back(struct remote_attempt *attempt)
+static bool fall_back_to_relay(struct remote_attempt *attempt)
 {
 	const struct remote_finder *finder = attempt->finder;
 	bool is_new = attempt->asked_count == 0 && attempt->failure.class == MAIL_WAIT &&
@@ -79,7 +79,7 @@ static void try_next_server(struct remote_attempt *attempt)
 	case REMOTE_ATTEMPT_WAITS:
 		break;
 	case REMOTE_ATTEMPT_NONE:
-		if (!fall_back(attempt))
+		if (!fall_back_to_relay(attempt))
 			report_failure(attempt);
 		break;
 	}
@@ -141,7 +141,7 @@ static bool may_ask_elsewhere(const struct remote_attempt *attempt)
 
 /* Another configuration came: what the current connection still carries it completes, but nothing
  * more is begun by the policy that was found then. */
-static bool is_outdated(const struct remote_attempt *attempt)
+static bool is_policy_outdated(const struct remote_attempt *attempt)
 {
 	return attempt->decided_by != attempt->carrier->configurations;
 }
@@ -162,9 +162,9 @@ static void go_on_with_rest(struct remote_attempt *attempt)
 {
 	if (attempt->is_last || attempt->is_slowed) {
 		remote_recipients_report_deferred(&attempt->recipients);
-		finish(attempt);
+		finish_remote_attempt(attempt);
 	} else if (remote_recipients_has_more(&attempt->recipients)) {
-		if (remote_session_is_reusable(attempt->session) && !is_outdated(attempt) &&
+		if (remote_session_is_reusable(attempt->session) && !is_policy_outdated(attempt) &&
 		    !attempt->recipients.is_anew) {
 			start_transaction(attempt);
 			return;
@@ -175,7 +175,7 @@ static void go_on_with_rest(struct remote_attempt *attempt)
 		ask_elsewhere(attempt);
 	} else {
 		leave_session(attempt);
-		finish(attempt);
+		finish_remote_attempt(attempt);
 	}
 }
 
@@ -230,7 +230,7 @@ static void leave_tls_out(struct remote_attempt *attempt)
 		pass_by(attempt);
 		return;
 	}
-	if (is_outdated(attempt)) {
+	if (is_policy_outdated(attempt)) {
 		close_session(attempt);
 		attempt->finder->find(attempt->finder_context, attempt);
 		return;
@@ -259,7 +259,7 @@ static void pass_by_refused(struct remote_attempt *attempt)
 	try_next_server(attempt);
 }
 
-static void settle(struct remote_attempt *attempt)
+static void settle_transaction(struct remote_attempt *attempt)
 {
 	attempt->was_connected = true;
 	remote_attempt_tell(attempt, NULL);
@@ -284,7 +284,7 @@ static void on_outcome(void *context, enum remote_outcome outcome)
 		turn_others_back(attempt);
 	switch (outcome) {
 	case REMOTE_DECIDED:
-		settle(attempt);
+		settle_transaction(attempt);
 		break;
 	case REMOTE_UNREACHABLE:
 		remote_attempt_keep_failure(attempt, remote_session_failure(attempt->session));
@@ -310,11 +310,11 @@ static void on_outcome(void *context, enum remote_outcome outcome)
 
 /* While it was held, the place in its class may have become somebody else's, and the configuration
  * another one. */
-static void on_held(void *context, struct remote_session *session)
+static void on_end_of_session_hold(void *context, struct remote_session *session)
 {
 	struct remote_attempt *attempt = context;
 
-	if (os_clock_monotonic_us() >= attempt->held_until_us && !is_outdated(attempt) &&
+	if (os_clock_monotonic_us() >= attempt->held_until_us && !is_policy_outdated(attempt) &&
 	    remote_session_claim(session, attempt->job->has_turn)) {
 		start_transaction(attempt);
 		return;
@@ -324,20 +324,20 @@ static void on_held(void *context, struct remote_session *session)
 }
 
 /* Whether the next transaction may run now. False: it waits, or the attempt is over. */
-static bool take_turn(struct remote_attempt *attempt)
+static bool take_turn_of_transaction(struct remote_attempt *attempt)
 {
 	switch (remote_attempt_turn(attempt)) {
 	case REMOTE_ATTEMPT_NOW:
 		return true;
 	case REMOTE_ATTEMPT_SOON:
 		remote_session_wait(attempt->session,
-				    attempt->held_until_us - os_clock_monotonic_us(), on_held,
-				    attempt);
+				    attempt->held_until_us - os_clock_monotonic_us(),
+				    on_end_of_session_hold, attempt);
 		return false;
 	case REMOTE_ATTEMPT_BUSY:
 		remote_recipients_report_deferred(&attempt->recipients);
 		leave_session(attempt);
-		finish(attempt);
+		finish_remote_attempt(attempt);
 		return false;
 	}
 	return false;
@@ -351,7 +351,7 @@ static void start_transaction(struct remote_attempt *attempt)
 		.content = job->content, .done = on_outcome, .context = attempt};
 
 	remote_recipients_begin(&attempt->recipients, remote_attempt_recipients_most(attempt));
-	if (!take_turn(attempt))
+	if (!take_turn_of_transaction(attempt))
 		return;
 	remote_attempt_message(attempt, &transaction.message);
 
@@ -385,7 +385,7 @@ void remote_carrier_drain(struct remote_carrier *carrier)
 		if (attempt->session != NULL && remote_session_is_deciding(attempt->session))
 			attempt->is_last = true;
 		else
-			finish(attempt);
+			finish_remote_attempt(attempt);
 	}
 	remote_pool_clear(carrier->pool);
 }
@@ -393,5 +393,5 @@ void remote_carrier_drain(struct remote_carrier *carrier)
 void remote_carrier_give_up(struct remote_carrier *carrier)
 {
 	while (carrier->attempts != NULL)
-		finish(carrier->attempts);
+		finish_remote_attempt(carrier->attempts);
 }

@@ -49,8 +49,8 @@ static void make_room_aside(struct remote_recipients *recipients)
 }
 
 /* One copy serves for all recipients that one reply decided. */
-static void set_aside(struct remote_recipients *recipients, size_t number,
-		      const struct mail_verdict *verdict)
+static void set_recipient_aside(struct remote_recipients *recipients, size_t number,
+				const struct mail_verdict *verdict)
 {
 	const struct mail_verdict *copy;
 
@@ -102,7 +102,7 @@ void remote_recipients_settle(struct remote_recipients *recipients, bool may_ask
 		if (to->is_slower && keeps_slower)
 			continue;
 		if (to->again == SMTP_CLIENT_ELSEWHERE && may_ask_elsewhere)
-			set_aside(recipients, number, to->verdict);
+			set_recipient_aside(recipients, number, to->verdict);
 		else if (!is_for_next(to))
 			deliver_helper_report(job, number, to->verdict, NULL);
 	}

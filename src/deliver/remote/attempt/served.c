@@ -16,7 +16,7 @@ find_recipient(const struct remote_attempt *attempt, enum smtp_client_again agai
 	return NULL;
 }
 
-static bool is_taken(const struct remote_attempt *attempt)
+static bool has_accepted_recipient(const struct remote_attempt *attempt)
 {
 	for (size_t i = 0; i < attempt->recipients.count; i++)
 		if (attempt->recipients.transaction[i].verdict->class == MAIL_OK)
@@ -53,7 +53,7 @@ static void learn_messages(struct remote_attempt *attempt, struct shape_hold *ho
 	if (served == NULL || remote_session_transactions(attempt->session) != 1)
 		return;
 	said = remote_attempt_said(attempt, served->to, &served->verdict);
-	if (served->messages > 0 && is_taken(attempt) &&
+	if (served->messages > 0 && has_accepted_recipient(attempt) &&
 	    os_socket_address_is_equal(&served->server, remote_session_address(attempt->session)))
 		shape_learn_messages(hold, served->messages, &said, os_clock_monotonic_us());
 	attempt->served = NULL;

@@ -122,7 +122,7 @@ bool remote_attempt_meet(struct remote_attempt *attempt)
 }
 
 /* Whether TLS is left out where it may be: by QMTP a server cannot offer it. */
-static bool is_plain(const struct remote_attempt *attempt)
+static bool is_server_without_tls(const struct remote_attempt *attempt)
 {
 	return attempt->protocol == SMTP_CLIENT_QMTP ||
 	       remote_plain_has(attempt->carrier->plain, &attempt->server->address,
@@ -141,14 +141,14 @@ bool remote_attempt_obey_policy(struct remote_attempt *attempt)
 		attempt->was_connected = true; /* the server is not to blame */
 		return false;
 	}
-	attempt->is_left_out = policy->level == CONFIG_TLS_MAY && is_plain(attempt);
+	attempt->is_left_out = policy->level == CONFIG_TLS_MAY && is_server_without_tls(attempt);
 	if (attempt->is_left_out)
 		policy->level = CONFIG_TLS_NONE;
 	return remote_attempt_meet(attempt);
 }
 
 /* Those that were passed over come after the others. */
-static bool take_next(struct remote_attempt *attempt)
+static bool take_next_server(struct remote_attempt *attempt)
 {
 	if (attempt->server_count == 0 || !remote_attempt_has_next(attempt))
 		return false;
@@ -186,7 +186,7 @@ enum remote_attempt_next remote_attempt_meet_next(struct remote_attempt *attempt
 {
 	const struct remote_finder *finder = attempt->finder;
 
-	while (take_next(attempt)) {
+	while (take_next_server(attempt)) {
 		if (was_asked(attempt, attempt->server) || is_known_full(attempt) ||
 		    is_passed_over(attempt))
 			continue;

@@ -82,14 +82,14 @@ bool remote_attempt_is_unwanted(struct remote_attempt *attempt)
 
 /* --- what servers say --- */
 
-static uint64_t number_of(struct str text)
+static uint64_t hash_of_told_text(struct str text)
 {
 	return hash_own(text.data, text.length);
 }
 
 /* At RCPT the recipient that it was said of; from then on the first one stands for all. */
-static struct str recipient_of(const struct remote_attempt *attempt,
-			       const struct smtp_client_slower *slower)
+static struct str recipient_of_slower_reply(const struct remote_attempt *attempt,
+					    const struct smtp_client_slower *slower)
 {
 	bool is_rcpt = slower->refusal.place == SMTP_CLIENT_AT_RECIPIENT;
 
@@ -102,13 +102,15 @@ static enum smtp_client_scope scope_of(struct remote_attempt *attempt,
 {
 	const struct mail_verdict *verdict = slower->verdict;
 	struct smtp_client_refusal refusal = slower->refusal;
-	const uint64_t said[] = {refusal.place, slower->code, number_of(str_from(verdict->status))};
+	const uint64_t said[] = {refusal.place, slower->code,
+				 hash_of_told_text(str_from(verdict->status))};
 	const struct shape_told told = {
 		.reply = hash_own(said, sizeof said),
-		.sender = number_of(attempt->job->sender),
-		.recipient = refusal.place > SMTP_CLIENT_AT_MAIL
-				     ? number_of(recipient_of(attempt, slower)) | 1
-				     : 0,
+		.sender = hash_of_told_text(attempt->job->sender),
+		.recipient =
+			refusal.place > SMTP_CLIENT_AT_MAIL
+				? hash_of_told_text(recipient_of_slower_reply(attempt, slower)) | 1
+				: 0,
 	};
 	enum shape_told_whom whom = SHAPE_TOLD_ONE;
 
@@ -128,8 +130,9 @@ static void note_taken(const struct remote_attempt *attempt)
 		}
 }
 
-static void tell(void *context, const char *host, uint16_t port, enum shape_news news,
-		 uint32_t amount, const struct shape_said *said)
+static void tell_news_of_server(void *context, const char *host, uint16_t port,
+				enum shape_news news, uint32_t amount,
+				const struct shape_said *said)
 {
 	static const enum ipc_job_said_what whats[] = {
 		[SHAPE_SLOWER] = IPC_JOB_SAID_SLOWER,
@@ -153,11 +156,13 @@ static void tell(void *context, const char *host, uint16_t port, enum shape_news
 struct shape_said remote_attempt_said(const struct remote_attempt *attempt, struct str to,
 				      const struct mail_verdict *verdict)
 {
-	return (struct shape_said){attempt->job->id, to, verdict, tell, attempt->job};
+	return (struct shape_said){attempt->job->id, to, verdict, tell_news_of_server,
+				   attempt->job};
 }
 
 /* The server has said that it gets too much: it is sent less, if that is not about this message. */
-static void slow_down(struct remote_attempt *attempt, const struct smtp_client_slower *slower)
+static void slow_server_down(struct remote_attempt *attempt,
+			     const struct smtp_client_slower *slower)
 {
 	int64_t now_us = os_clock_monotonic_us();
 	bool is_opening = slower->refusal.place == SMTP_CLIENT_AT_OPENING;
@@ -165,7 +170,8 @@ static void slow_down(struct remote_attempt *attempt, const struct smtp_client_s
 		attempt->begun_us,
 		slower->wait_us,
 		is_opening,
-		remote_attempt_said(attempt, recipient_of(attempt, slower), slower->verdict),
+		remote_attempt_said(attempt, recipient_of_slower_reply(attempt, slower),
+				    slower->verdict),
 	};
 	struct shape_wait wait;
 
@@ -194,5 +200,5 @@ void remote_attempt_learn_speed(struct remote_attempt *attempt, enum remote_outc
 	if (outcome == REMOTE_DECIDED)
 		note_taken(attempt);
 	if (remote_session_take_slower(attempt->session, &slower))
-		slow_down(attempt, &slower);
+		slow_server_down(attempt, &slower);
 }

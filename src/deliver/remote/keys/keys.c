@@ -18,7 +18,7 @@ struct remote_keys {
 	struct certificate *list; /* those of the set in force that were asked for */
 };
 
-static void on_changed(void *context)
+static void on_client_keys_changed(void *context)
 {
 	struct remote_keys *own = context;
 	struct certificate *one;
@@ -49,8 +49,8 @@ static void open_certificate(struct remote_keys *own, struct certificate *one,
 	buffer_clear(&reason);
 }
 
-static bool find(struct remote_certificates *certificates, const char *name,
-		 const struct tls_client_certificate **certificate_out)
+static bool find_client_certificate(struct remote_certificates *certificates, const char *name,
+				    const struct tls_client_certificate **certificate_out)
 {
 	struct remote_keys *own = CONTAINER_OF(certificates, struct remote_keys, public);
 	const struct keys_set *set = keys_set(own->keys);
@@ -75,8 +75,8 @@ struct remote_certificates *remote_keys_new(struct os_loop *loop, const char *pa
 {
 	struct remote_keys *own = memory_alloc_zero(1, sizeof *own);
 
-	own->public.find = find;
-	own->keys = keys_new(loop, path, on_changed, own);
+	own->public.find = find_client_certificate;
+	own->keys = keys_new(loop, path, on_client_keys_changed, own);
 	return &own->public;
 }
 
@@ -85,7 +85,8 @@ struct logins {
 	struct keys_passwords *passwords;
 };
 
-static void ask(struct remote_logins *logins, struct keys_password_question *question)
+static void ask_for_login_password(struct remote_logins *logins,
+				   struct keys_password_question *question)
 {
 	keys_passwords_ask(CONTAINER_OF(logins, struct logins, public)->passwords, question);
 }
@@ -94,7 +95,7 @@ struct remote_logins *remote_keys_logins(struct os_loop *loop, const char *path)
 {
 	struct logins *own = memory_alloc_zero(1, sizeof *own);
 
-	own->public = (struct remote_logins){ask, keys_password_cancel};
+	own->public = (struct remote_logins){ask_for_login_password, keys_password_cancel};
 	own->passwords = keys_passwords_new(loop, path);
 	return &own->public;
 }

@@ -30,7 +30,7 @@ remote_authorities_find(const struct remote_authorities *authorities, const char
 	return file;
 }
 
-static void on_event(void *context)
+static void on_authority_file_event(void *context)
 {
 	const struct remote_authorities *authorities = context;
 
@@ -57,13 +57,13 @@ static void on_quiet(void *context)
 }
 
 /* Not for its name, its rights or what is in it: then only a change helps. */
-static bool may_pass(int error)
+static bool may_authority_error_pass(int error)
 {
 	return error != -ENOENT && error != -EACCES && error != -EINVAL;
 }
 
 /* It is watched before it is read, so that no change is missed. */
-static void read_file(struct remote_authorities *authorities, const char *path)
+static void read_authority_file(struct remote_authorities *authorities, const char *path)
 {
 	struct remote_authorities_file *file = memory_alloc_zero(1, sizeof *file);
 	struct buffer reason = {0};
@@ -73,14 +73,14 @@ static void read_file(struct remote_authorities *authorities, const char *path)
 	file->next = authorities->files;
 	authorities->files = file;
 	if (authorities->timer != NULL)
-		(void)!os_file_watch_name(authorities->watcher.loop, path, on_event, authorities,
-					  &file->watch);
+		(void)!os_file_watch_name(authorities->watcher.loop, path, on_authority_file_event,
+					  authorities, &file->watch);
 	error = tls_authorities_open(path, &file->authorities, &reason);
 	if (error < 0) {
 		buffer_append_byte(&reason, '\0');
 		file->problem = memory_copy_string(buffer_data(&reason));
 	}
-	if (error < 0 && may_pass(error) && authorities->timer != NULL)
+	if (error < 0 && may_authority_error_pass(error) && authorities->timer != NULL)
 		os_timer_start(authorities->timer, AGAIN_US);
 	buffer_clear(&reason);
 }
@@ -96,8 +96,9 @@ bool remote_authorities_decide(enum config_tls_level level)
 }
 
 /* Calls USE for the file of each policy that has one. False: a call returned false. */
-static bool each_file(struct remote_authorities *authorities, const struct config *config,
-		      bool (*use)(struct remote_authorities *authorities, const char *path))
+static bool each_authority_file(struct remote_authorities *authorities, const struct config *config,
+				bool (*use)(struct remote_authorities *authorities,
+					    const char *path))
 {
 	bool is_good = true;
 
@@ -127,11 +128,11 @@ static bool each_file(struct remote_authorities *authorities, const struct confi
 static bool read_new(struct remote_authorities *authorities, const char *path)
 {
 	if (remote_authorities_find(authorities, path) == NULL)
-		read_file(authorities, path);
+		read_authority_file(authorities, path);
 	return true;
 }
 
-static bool is_known(struct remote_authorities *authorities, const char *path)
+static bool is_known_authority_file(struct remote_authorities *authorities, const char *path)
 {
 	return remote_authorities_find(authorities, path) != NULL;
 }
@@ -146,7 +147,7 @@ struct remote_authorities *remote_authorities_new(const struct config *config, b
 		authorities->watcher = *watcher;
 		authorities->timer = os_timer_new(watcher->loop, on_quiet, authorities);
 	}
-	(void)each_file(authorities, config, read_new);
+	(void)each_authority_file(authorities, config, read_new);
 	return authorities;
 }
 
@@ -178,5 +179,5 @@ void remote_authorities_log(const struct remote_authorities *authorities)
 
 bool remote_authorities_has_all(struct remote_authorities *authorities, const struct config *config)
 {
-	return each_file(authorities, config, is_known);
+	return each_authority_file(authorities, config, is_known_authority_file);
 }

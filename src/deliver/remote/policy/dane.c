@@ -30,7 +30,7 @@ struct remote_dane_search {
 /* --- the resolver --- */
 
 /* All settings that need another resolver, as one text. */
-static void describe(const struct config *config, struct buffer *out)
+static void describe_resolver_settings(const struct config *config, struct buffer *out)
 {
 	buffer_append_format(out, "%s\n%d\n", config->dns_server, config->dane);
 	if (!config->dane)
@@ -49,7 +49,7 @@ static void report_problem(struct remote_dane *dane, const char *path, struct st
 }
 
 /* Without a trust anchor nothing is validated, and mail that needs it waits. */
-static int open_resolver(struct remote_dane *dane, const struct config *config)
+static int open_validating_resolver(struct remote_dane *dane, const struct config *config)
 {
 	struct buffer anchors CLEANUP(buffer_clear) = {0};
 	struct buffer reason CLEANUP(buffer_clear) = {0};
@@ -79,12 +79,12 @@ int remote_dane_new(struct os_loop *loop, const struct config *config,
 	struct buffer text CLEANUP(buffer_clear) = {0};
 	int result;
 
-	describe(config, &text);
+	describe_resolver_settings(config, &text);
 	dane->loop = loop;
 	dane->is_on = config->dane;
 	dane->settings = arena_new();
 	dane->opened_with = str_from(arena_copy(dane->settings, buffer_view(&text)));
-	result = open_resolver(dane, config);
+	result = open_validating_resolver(dane, config);
 	if (result < 0)
 		remote_dane_free(dane);
 	else
@@ -111,14 +111,14 @@ bool remote_dane_fits(const struct remote_dane *dane, const struct config *confi
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
 
-	describe(config, &text);
+	describe_resolver_settings(config, &text);
 	return str_equal(dane->opened_with, buffer_view(&text));
 }
 
 /* --- policies --- */
 
-static void refuse(struct remote_policy *policy, struct arena *arena, const char *status,
-		   const char *host, const char *reason)
+static void refuse_host_without_dane(struct remote_policy *policy, struct arena *arena,
+				     const char *status, const char *host, const char *reason)
 {
 	struct mail_verdict *refusal = arena_alloc(arena, sizeof *refusal);
 
@@ -127,14 +127,14 @@ static void refuse(struct remote_policy *policy, struct arena *arena, const char
 }
 
 /* There are no TLSA records. */
-static void do_without(struct remote_policy *policy, const struct remote_policy_question *question,
-		       const char *reason)
+static void do_without_dane(struct remote_policy *policy,
+			    const struct remote_policy_question *question, const char *reason)
 {
 	if (policy->level == CONFIG_TLS_DANE)
 		policy->level = CONFIG_TLS_MAY;
 	if (policy->level != CONFIG_TLS_DANE_ONLY)
 		return;
-	refuse(policy, question->arena, "4.7.5", question->server->host, reason);
+	refuse_host_without_dane(policy, question->arena, "4.7.5", question->server->host, reason);
 	policy->flaw = TLSRPT_DANE_REQUIRED;
 }
 
@@ -153,20 +153,20 @@ bool remote_dane_applies(const struct remote_dane *dane,
 	if (!is_asked_for(policy))
 		return false;
 	if (dane == NULL || !dane->is_on)
-		do_without(policy, question, "setting dane is off");
+		do_without_dane(policy, question, "setting dane is off");
 	else if (question->server->canonical == NULL)
-		do_without(policy, question, "an address has no TLSA records");
+		do_without_dane(policy, question, "an address has no TLSA records");
 	else if (dane->problem.length > 0)
-		refuse(policy, question->arena, "4.3.5", question->server->host,
-		       buffer_data(&dane->problem));
+		refuse_host_without_dane(policy, question->arena, "4.3.5", question->server->host,
+					 buffer_data(&dane->problem));
 	else
 		return true;
 	return false;
 }
 
 /* RFC 7672 section 3.2.2 */
-static void set_names(struct remote_policy *policy, const struct remote_policy_question *question,
-		      const char *base)
+static void set_dane_names(struct remote_policy *policy,
+			   const struct remote_policy_question *question, const char *base)
 {
 	struct arena *arena = question->arena;
 	const char **names = arena_alloc(arena, NAMES_MAX * sizeof *names);
@@ -198,13 +198,14 @@ static void set_records(struct remote_policy *policy, struct arena *arena,
 
 /* What was demanded by other means does not count any more: DANE goes first. But records that
  * cannot be used verify nothing, and so do not stand in for what does. */
-static void demand(struct remote_policy *policy, const struct remote_policy_question *question,
-		   const struct dns_tlsa_answer *answer)
+static void demand_dane(struct remote_policy *policy, const struct remote_policy_question *question,
+			const struct dns_tlsa_answer *answer)
 {
 	bool is_usable = answer->status == DNS_TLSA_USABLE;
 
 	if (!is_usable && policy->level == CONFIG_TLS_DANE_ONLY) {
-		refuse(policy, question->arena, "4.7.5", question->server->host, answer->reason);
+		refuse_host_without_dane(policy, question->arena, "4.7.5", question->server->host,
+					 answer->reason);
 		policy->flaw = TLSRPT_TLSA_INVALID;
 		return;
 	}
@@ -213,7 +214,7 @@ static void demand(struct remote_policy *policy, const struct remote_policy_ques
 	policy->source = REMOTE_POLICY_DANE;
 	policy->origin = "dane";
 	policy->refusal = NULL;
-	set_names(policy, question, answer->base);
+	set_dane_names(policy, question, answer->base);
 	if (is_usable)
 		set_records(policy, question->arena, answer);
 	if (!is_usable)
@@ -229,15 +230,15 @@ static void on_tlsa(void *context, const struct dns_tlsa_answer *answer)
 	search->policy->dane = arena_copy(search->question->arena, str_from(answer->reason));
 	switch (answer->status) {
 	case DNS_TLSA_NONE:
-		do_without(search->policy, search->question, answer->reason);
+		do_without_dane(search->policy, search->question, answer->reason);
 		break;
 	case DNS_TLSA_USABLE:
 	case DNS_TLSA_UNUSABLE:
-		demand(search->policy, search->question, answer);
+		demand_dane(search->policy, search->question, answer);
 		break;
 	case DNS_TLSA_FAILED:
-		refuse(search->policy, search->question->arena, "4.4.3",
-		       search->question->server->host, answer->reason);
+		refuse_host_without_dane(search->policy, search->question->arena, "4.4.3",
+					 search->question->server->host, answer->reason);
 		search->policy->flaw = TLSRPT_DNSSEC_INVALID;
 		break;
 	}

@@ -82,7 +82,7 @@ void remote_policies_use_sts(struct remote_policies *policies, struct sts_client
 	policies->sts = client;
 }
 
-static void conclude(struct remote_policy_search *search)
+static void conclude_policy_search(struct remote_policy_search *search)
 {
 	remote_policy_grant(search->policies, search->question, &search->policy);
 	search->done(search->context, &search->policy);
@@ -108,7 +108,7 @@ static void on_sts(void *context, const struct sts_answer *answer)
 	search->sts = NULL;
 	if (remote_sts_decide(answer, search->question, &search->policy))
 		verify_host(search);
-	conclude(search);
+	conclude_policy_search(search);
 }
 
 bool remote_policies_can_demand(const struct remote_policies *policies)
@@ -134,7 +134,7 @@ static void on_dane(void *context)
 	struct remote_policy_search *search = context;
 
 	if (!ask_sts(search))
-		conclude(search);
+		conclude_policy_search(search);
 }
 
 struct remote_policy_search *

@@ -28,7 +28,7 @@ const char *remote_policy_source_name(enum remote_policy_source source)
 	return source_names[source];
 }
 
-static const char *copy(struct arena *arena, const char *text)
+static const char *copy_setting_text(struct arena *arena, const char *text)
 {
 	return arena_copy(arena, str_from(text));
 }
@@ -39,7 +39,7 @@ static const char *without_brackets(struct arena *arena, const char *name)
 	struct str text = str_from(name);
 
 	if (text.length < 2 || text.data[0] != '[')
-		return copy(arena, name);
+		return copy_setting_text(arena, name);
 	text = str_slice(text.data + 1, text.length - 2);
 	if (text.length > 5 && str_equal_nocase(str_slice(text.data, 5), STR("IPv6:")))
 		text = str_skip(text, 5);
@@ -88,23 +88,23 @@ struct names {
 	const char *host; /* of the server */
 };
 
-static const char *expand(struct arena *arena, const char *match, const struct names *names)
+static const char *expand_match(struct arena *arena, const char *match, const struct names *names)
 {
 	if (strcmp(match, "nexthop") == 0)
 		return names->hop;
-	return strcmp(match, "hostname") == 0 ? names->host : copy(arena, match);
+	return strcmp(match, "hostname") == 0 ? names->host : copy_setting_text(arena, match);
 }
 
 /* The names of setting match; by default what the level says. */
-static void set_names(const struct config_tls_policy *section, struct arena *arena,
-		      const struct names *names, struct remote_policy *policy)
+static void set_match_names(const struct config_tls_policy *section, struct arena *arena,
+			    const struct names *names, struct remote_policy *policy)
 {
 	size_t count = section != NULL ? section->match_count : 0;
 	const char **list = arena_alloc(arena, (count + 2) * sizeof *list);
 	struct buffer below = {0};
 
 	for (size_t i = 0; i < count; i++)
-		list[i] = expand(arena, section->matches[i], names);
+		list[i] = expand_match(arena, section->matches[i], names);
 	if (count == 0 && policy->level == CONFIG_TLS_SECURE) {
 		buffer_append_format(&below, ".%s", names->hop);
 		list[count++] = names->hop;
@@ -123,7 +123,7 @@ static void set_fingerprints(const struct config_tls_policy *section, struct are
 	const char **list = arena_alloc(arena, section->fingerprint_count * sizeof *list);
 
 	for (size_t i = 0; i < section->fingerprint_count; i++)
-		list[i] = copy(arena, section->fingerprints[i]);
+		list[i] = copy_setting_text(arena, section->fingerprints[i]);
 	policy->verify.by = TLS_VERIFY_FINGERPRINTS;
 	policy->verify.fingerprints = list;
 	policy->verify.fingerprint_count = section->fingerprint_count;
@@ -168,7 +168,7 @@ void remote_policy_set(const struct remote_policies *policies,
 	const struct names names = {without_brackets(arena, question->relay != NULL
 								    ? question->relay
 								    : question->domain),
-				    copy(arena, question->server->host)};
+				    copy_setting_text(arena, question->server->host)};
 
 	*policy = (struct remote_policy){
 		.level = section != NULL ? section->level : config->remote_tls,
@@ -176,12 +176,13 @@ void remote_policy_set(const struct remote_policies *policies,
 		.is_by_section = section != NULL,
 		.origin = section != NULL ? origin_of(arena, "tls", section->destination)
 					  : "remote_tls",
-		.certificate = section != NULL ? copy(arena, section->certificate) : "",
+		.certificate =
+			section != NULL ? copy_setting_text(arena, section->certificate) : "",
 		.strength =
 			policy_strength(config, section != NULL ? &section->strength : NULL, arena),
 	};
 	if (remote_authorities_decide(policy->level)) {
-		set_names(section, arena, &names, policy);
+		set_match_names(section, arena, &names, policy);
 		verify_by_authority(
 			policies,
 			remote_authorities_of(config, section != NULL ? section->authority : ""),
@@ -195,10 +196,10 @@ void remote_policy_verify_host(const struct remote_policies *policies,
 			       const struct remote_policy_question *question,
 			       struct remote_policy *policy)
 {
-	const char *host = copy(question->arena, question->server->host);
+	const char *host = copy_setting_text(question->arena, question->server->host);
 
 	policy->server_name = NULL;
-	set_names(NULL, question->arena, &(struct names){host, host}, policy);
+	set_match_names(NULL, question->arena, &(struct names){host, host}, policy);
 	verify_by_authority(policies, policies->config->tls_authorities, question->arena, policy);
 }
 
@@ -206,7 +207,7 @@ void remote_policy_of_service(const struct remote_policies *policies,
 			      const struct config_service *service, const struct dns_server *server,
 			      struct arena *arena, struct remote_policy *policy_out)
 {
-	const char *host = copy(arena, server->host);
+	const char *host = copy_setting_text(arena, server->host);
 
 	*policy_out = (struct remote_policy){
 		.level = service->tls,
@@ -214,12 +215,12 @@ void remote_policy_of_service(const struct remote_policies *policies,
 		.origin = service->tls == CONFIG_TLS_NONE
 				  ? ""
 				  : origin_of(arena, "service", service->name),
-		.certificate = copy(arena, service->certificate),
+		.certificate = copy_setting_text(arena, service->certificate),
 		.strength = policy_strength(policies->config, NULL, arena),
 	};
 	if (!remote_authorities_decide(service->tls))
 		return;
-	set_names(NULL, arena, &(struct names){host, host}, policy_out);
+	set_match_names(NULL, arena, &(struct names){host, host}, policy_out);
 	verify_by_authority(policies, remote_authorities_of(policies->config, service->authority),
 			    arena, policy_out);
 }

@@ -35,8 +35,8 @@ static struct mail_verdict *new_refusal(struct remote_policy *policy, struct are
 	return refusal;
 }
 
-static void enforce(const struct remote_policy_question *question, bool is_allowed,
-		    struct remote_policy *policy)
+static void enforce_sts_policy(const struct remote_policy_question *question, bool is_allowed,
+			       struct remote_policy *policy)
 {
 	const char *host = question->server->host;
 
@@ -51,8 +51,8 @@ static void enforce(const struct remote_policy_question *question, bool is_allow
 
 /* Mail goes as it would without the policy. A host that is not named is found out here, a
  * certificate that is not valid in the session. */
-static void try(const struct remote_policy_question *question, bool is_allowed,
-		struct remote_policy *policy)
+static void test_sts_policy(const struct remote_policy_question *question, bool is_allowed,
+			    struct remote_policy *policy)
 {
 	policy->is_tried = true;
 	if (is_allowed)
@@ -63,7 +63,7 @@ static void try(const struct remote_policy_question *question, bool is_allowed,
 			log_string(reason, "the policy does not name the host"));
 }
 
-static const char *describe(const struct sts_answer *answer, struct arena *arena)
+static const char *describe_sts_answer(const struct sts_answer *answer, struct arena *arena)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
 
@@ -86,7 +86,7 @@ bool remote_sts_decide(const struct sts_answer *answer,
 	bool is_allowed;
 
 	policy->flaw = result_of(answer->problem);
-	policy->sts = describe(answer, question->arena);
+	policy->sts = describe_sts_answer(answer, question->arena);
 	if (answer->kind == STS_LATER)
 		mail_verdict_set(new_refusal(policy, question->arena), "4.4.3",
 				 "whether %s has an MTA-STS policy cannot be found out now",
@@ -96,10 +96,10 @@ bool remote_sts_decide(const struct sts_answer *answer,
 	policy->source = REMOTE_POLICY_MTA_STS;
 	is_allowed = sts_patterns_allow(answer->patterns, str_from(question->server->host));
 	if (answer->mode == STS_MODE_TESTING) {
-		try(question, is_allowed, policy);
+		test_sts_policy(question, is_allowed, policy);
 		return policy->verify.by == TLS_VERIFY_NOTHING;
 	}
 	policy->origin = "mta-sts";
-	enforce(question, is_allowed, policy);
+	enforce_sts_policy(question, is_allowed, policy);
 	return policy->refusal == NULL;
 }

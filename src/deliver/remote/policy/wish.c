@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* Whether no DNS that anybody may have forged has chosen the host. */
-static bool is_known(const struct remote_policy_question *question)
+static bool is_host_known_securely(const struct remote_policy_question *question)
 {
 	return question->relay != NULL || question->server->is_host_secure;
 }
@@ -18,7 +18,7 @@ static bool is_proven(const struct remote_policy_question *question,
 
 	if (verify->by == TLS_VERIFY_NOTHING || verify->is_tried)
 		return false;
-	if (is_known(question) || verify->by != TLS_VERIFY_AUTHORITIES)
+	if (is_host_known_securely(question) || verify->by != TLS_VERIFY_AUTHORITIES)
 		return true;
 	if (policy->source == REMOTE_POLICY_MTA_STS && !policy->is_tried)
 		return true;
@@ -29,7 +29,7 @@ static bool is_proven(const struct remote_policy_question *question,
 }
 
 /* A domain whose policy could not be fetched may have one that names the host. */
-static const char *status_of(const struct remote_policy *policy)
+static const char *status_of_unmet_wish(const struct remote_policy *policy)
 {
 	switch (policy->flaw) {
 	case TLSRPT_STS_POLICY_FETCH_ERROR:
@@ -51,11 +51,11 @@ static void require_tls(const struct remote_policies *policies,
 	policy->origin = "REQUIRETLS";
 	policy->is_tried = false;
 	policy->verify = (struct tls_verify){0};
-	if (is_known(question))
+	if (is_host_known_securely(question))
 		remote_policy_verify_host(policies, question, policy);
 	else
 		remote_policy_refuse(
-			policy, question->arena, status_of(policy),
+			policy, question->arena, status_of_unmet_wish(policy),
 			"neither DNSSEC nor a policy says that this host is the right one");
 }
 

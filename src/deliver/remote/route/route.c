@@ -19,7 +19,7 @@ struct remote_routes {
 	struct sorted qmtp, smtp, sender;
 };
 
-static int compare_text(struct str a, struct str b)
+static int compare_route_names(struct str a, struct str b)
 {
 	size_t shorter = a.length < b.length ? a.length : b.length;
 	int order = memcmp(a.data, b.data, shorter);
@@ -31,12 +31,12 @@ static int compare_routes(const void *a, const void *b)
 {
 	const struct config_route *const *left = a;
 	const struct config_route *const *right = b;
-	int order = compare_text(str_from((*left)->domain), str_from((*right)->domain));
+	int order = compare_route_names(str_from((*left)->domain), str_from((*right)->domain));
 
 	return order != 0 ? order : (*left > *right) - (*left < *right);
 }
 
-static struct sorted sort(const struct config_route *routes, size_t count)
+static struct sorted sort_routes(const struct config_route *routes, size_t count)
 {
 	struct sorted sorted = {memory_alloc_zero(count + 1, sizeof *sorted.routes), count};
 
@@ -50,9 +50,9 @@ struct remote_routes *remote_routes_of(const struct config *config)
 {
 	struct remote_routes *routes = memory_alloc_zero(1, sizeof *routes);
 
-	routes->qmtp = sort(config->qmtproutes, config->qmtproute_count);
-	routes->smtp = sort(config->smtproutes, config->smtproute_count);
-	routes->sender = sort(config->senderroutes, config->senderroute_count);
+	routes->qmtp = sort_routes(config->qmtproutes, config->qmtproute_count);
+	routes->smtp = sort_routes(config->smtproutes, config->smtproute_count);
+	routes->sender = sort_routes(config->senderroutes, config->senderroute_count);
 	return routes;
 }
 
@@ -83,7 +83,7 @@ static const struct config_route *find_exact(const struct sorted *sorted, struct
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (compare_text(str_from(sorted->routes[middle]->domain), domain) < 0)
+		if (compare_route_names(str_from(sorted->routes[middle]->domain), domain) < 0)
 			low = middle + 1;
 		else
 			high = middle;
@@ -136,7 +136,8 @@ static const struct config_route *find_sender_route(const struct remote_routes *
 	return route != NULL && *route->relay != '\0' ? route : NULL;
 }
 
-static struct found find(const struct remote_routes *routes, struct str sender, struct str domain)
+static struct found find_route(const struct remote_routes *routes, struct str sender,
+			       struct str domain)
 {
 	struct found found;
 	bool is_literal = domain.length > 0 && domain.data[0] == '[';
@@ -155,7 +156,7 @@ static struct found find(const struct remote_routes *routes, struct str sender, 
 }
 
 /* "192.0.2.1", "2001:db8::1", either also in brackets, and there also with "IPv6:". */
-static bool parse_address(struct str text, uint16_t port, union os_socket_address *out)
+static bool parse_hop_address(struct str text, uint16_t port, union os_socket_address *out)
 {
 	char host[OS_SOCKET_TEXT_SIZE];
 
@@ -196,7 +197,7 @@ static bool fill_hop(struct remote_hop *hop, struct str name, enum remote_hop_ki
 	};
 
 	hop->port = port;
-	if (parse_address(name, port, &hop->address)) {
+	if (parse_hop_address(name, port, &hop->address)) {
 		hop->kind = by_address;
 		os_socket_address_format_host(&hop->address, hop->name);
 	} else {
@@ -212,7 +213,7 @@ static bool fill_hop(struct remote_hop *hop, struct str name, enum remote_hop_ki
 }
 
 /* Mail of different users has different connections. */
-static void set_user(struct remote_hop *hop, const char *user)
+static void set_user_of_hop(struct remote_hop *hop, const char *user)
 {
 	size_t length = strlen(hop->key);
 
@@ -229,7 +230,7 @@ bool remote_route_hop(const struct config_route *route, bool is_qmtp, struct rem
 	if (!fill_hop(&hop, str_from(route->relay), REMOTE_HOP_ADDRESS, REMOTE_HOP_RELAY,
 		      route->port))
 		return false;
-	set_user(&hop, route->user);
+	set_user_of_hop(&hop, route->user);
 	*hop_out = hop;
 	return true;
 }
@@ -237,7 +238,7 @@ bool remote_route_hop(const struct config_route *route, bool is_qmtp, struct rem
 bool remote_routes_choose(const struct remote_routes *routes, struct str sender, struct str domain,
 			  struct remote_hop *hop_out)
 {
-	struct found found = find(routes, sender, domain);
+	struct found found = find_route(routes, sender, domain);
 	struct remote_hop hop = {0};
 
 	if (found.route != NULL && found.route->relay[0] != '\0')

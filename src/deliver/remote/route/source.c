@@ -56,7 +56,7 @@ struct remote_sources *remote_sources_new(const struct config *config)
 	return sources;
 }
 
-static void drop(struct remote_sources *sources, struct host *host)
+static void drop_source_host(struct remote_sources *sources, struct host *host)
 {
 	HASH_DEL(sources->hosts, host);
 	free(host);
@@ -67,7 +67,7 @@ void remote_sources_free(struct remote_sources *sources)
 	if (sources == NULL)
 		return;
 	while (sources->hosts != NULL)
-		drop(sources, sources->hosts);
+		drop_source_host(sources, sources->hosts);
 	limit_classes_free(sources->classes);
 	free(sources);
 }
@@ -147,7 +147,7 @@ static struct host *host_of(struct remote_sources *sources, const struct config_
 	if (host != NULL)
 		return host;
 	if (HASH_COUNT(sources->hosts) >= HOSTS_MAX)
-		drop(sources, sources->hosts);
+		drop_source_host(sources, sources->hosts);
 	host = memory_alloc_zero(1, sizeof *host);
 	memcpy(host->key, key, sizeof key);
 	HASH_ADD(hh, sources->hosts, key, strlen(host->key), host);

@@ -19,7 +19,7 @@ static bool has_high_bit(struct str data)
 	return (all & UINT64_C(0x8080808080808080)) != 0;
 }
 
-static void end_line(struct remote_breaks *breaks)
+static void end_counted_line(struct remote_breaks *breaks)
 {
 	breaks->count += smtp_stuffing_breaks(breaks->length - breaks->ends_with_cr);
 	breaks->length = 0;
@@ -59,7 +59,7 @@ void remote_breaks_count(struct remote_breaks *breaks, struct str data)
 			extend_line(breaks, from, lf != NULL ? lf : end);
 			if (lf == NULL)
 				return;
-			end_line(breaks);
+			end_counted_line(breaks);
 		}
 		from = lf + 1;
 	}
@@ -110,22 +110,22 @@ bool remote_content_has_8bit_header(const struct ipc_content *content, char *chu
 	       has_high_bit(header_in(part));
 }
 
-static bool is_space(char c)
+static bool is_field_space(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
 static struct str without_space(struct str text)
 {
-	while (text.length > 0 && is_space(text.data[0]))
+	while (text.length > 0 && is_field_space(text.data[0]))
 		text = str_skip(text, 1);
-	while (text.length > 0 && is_space(text.data[text.length - 1]))
+	while (text.length > 0 && is_field_space(text.data[text.length - 1]))
 		text.length--;
 	return text;
 }
 
 /* Takes the first field from *HEADER, with the lines that continue it. False: there is none. */
-static bool take_field(struct str *header, struct str *field_out)
+static bool take_header_field(struct str *header, struct str *field_out)
 {
 	size_t end = 0;
 
@@ -149,7 +149,7 @@ bool remote_content_waives_tls(const struct ipc_content *content, char *chunk)
 	if (ipc_content_read(content, 0, chunk, REMOTE_CHUNK_SIZE, &header) < 0)
 		return false;
 	header = header_in(header);
-	while (take_field(&header, &field)) {
+	while (take_header_field(&header, &field)) {
 		struct str name = STR("");
 
 		(void)str_split(&field, ':', &name);

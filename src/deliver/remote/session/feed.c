@@ -12,7 +12,8 @@ static void give_up_message(struct remote_session *session, int error)
 	remote_engine_abandon(&session->engine, "4.3.0", text);
 }
 
-static int read_message(struct remote_session *session, struct str *part_out, bool *is_last_out)
+static int read_message_part(struct remote_session *session, struct str *part_out,
+			     bool *is_last_out)
 {
 	const struct ipc_content *content = &session->transaction.content;
 	int error;
@@ -33,7 +34,7 @@ void remote_session_feed(struct remote_session *session)
 {
 	struct str part;
 	bool is_last;
-	int error = read_message(session, &part, &is_last);
+	int error = read_message_part(session, &part, &is_last);
 
 	if (error < 0)
 		give_up_message(session, error);

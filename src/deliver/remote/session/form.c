@@ -58,7 +58,7 @@ void remote_form_free(struct remote_form *form)
 	free(form);
 }
 
-static int read_content(struct remote_form *form, char *block, struct str *part_out)
+static int read_next_content(struct remote_form *form, char *block, struct str *part_out)
 {
 	int error = ipc_content_read(&form->content, form->position, block, REMOTE_CHUNK_SIZE,
 				     part_out);
@@ -73,10 +73,10 @@ static bool is_at_end(const struct remote_form *form)
 	return form->position == form->content.size;
 }
 
-static int scan(struct remote_form *form, char *block)
+static int scan_form_content(struct remote_form *form, char *block)
 {
 	struct str part;
-	int error = read_content(form, block, &part);
+	int error = read_next_content(form, block, &part);
 
 	if (error < 0)
 		return error;
@@ -92,7 +92,7 @@ static int scan(struct remote_form *form, char *block)
 int remote_form_read(struct remote_form *form, char *block, struct str *part_out, bool *is_last_out)
 {
 	struct str part;
-	int error = read_content(form, block, &part);
+	int error = read_next_content(form, block, &part);
 
 	if (error < 0)
 		return error;
@@ -108,7 +108,7 @@ int remote_form_read(struct remote_form *form, char *block, struct str *part_out
 	return 0;
 }
 
-static int measure(struct remote_form *form, char *block)
+static int measure_form(struct remote_form *form, char *block)
 {
 	struct str part;
 	bool is_last;
@@ -139,7 +139,8 @@ static enum remote_form_state state_of(const struct remote_form *form)
 int remote_form_look(struct remote_form *form, char *block, enum remote_form_state *state_out)
 {
 	for (int i = 0; i < LOOK_MAX && state_of(form) == REMOTE_FORM_UNKNOWN; i++) {
-		int error = form->is_scanned ? measure(form, block) : scan(form, block);
+		int error = form->is_scanned ? measure_form(form, block)
+					     : scan_form_content(form, block);
 
 		if (error < 0)
 			return error;

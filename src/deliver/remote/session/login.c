@@ -12,7 +12,7 @@
 
 enum { NONCE_SIZE = 33 }; /* 16 bytes in hexadecimal, and NUL */
 
-static void give_up(struct remote_session *session, const char *reason)
+static void give_up_login(struct remote_session *session, const char *reason)
 {
 	login_exchange_free(session->login.exchange);
 	session->login.exchange = NULL;
@@ -60,7 +60,7 @@ static void on_password(void *context, struct str password, struct str problem)
 
 	login->is_asking = false;
 	if (problem.length > 0 || password.length > LOGIN_PASSWORD_MAX) {
-		give_up(session, "the password cannot be used");
+		give_up_login(session, "the password cannot be used");
 	} else {
 		memcpy(copy, password.data, password.length);
 		copy[password.length] = '\0';
@@ -77,7 +77,7 @@ static void give_up_all(struct remote_session *session, struct str offered)
 	struct buffer reason CLEANUP(buffer_clear) = {0};
 
 	if (weakest == LOGIN_BY_LOGIN) {
-		give_up(session, "it offers no mechanism that is known here");
+		give_up_login(session, "it offers no mechanism that is known here");
 		return;
 	}
 	buffer_append_string(&reason, "it offers \"");
@@ -86,11 +86,11 @@ static void give_up_all(struct remote_session *session, struct str offered)
 	if (weakest >= LOGIN_BY_SCRAM_SHA_1_PLUS && !session->login.wanted.may_bind)
 		buffer_append_string(&reason, ", for which login_binding must be yes");
 	buffer_append_byte(&reason, '\0');
-	give_up(session, buffer_data(&reason));
+	give_up_login(session, buffer_data(&reason));
 }
 
 /* False: the password has to be asked for. */
-static bool prepare(struct remote_session *session, struct str offered)
+static bool prepare_login(struct remote_session *session, struct str offered)
 {
 	struct remote_session_login *login = &session->login;
 	unsigned char data[TLS_BINDING_MAX];
@@ -103,7 +103,7 @@ static bool prepare(struct remote_session *session, struct str offered)
 		return true;
 	}
 	if (session->settings.logins == NULL) {
-		give_up(session, "there are no passwords here");
+		give_up_login(session, "there are no passwords here");
 		return true;
 	}
 	login->question = (struct keys_password_question){.answered = on_password,
@@ -116,7 +116,7 @@ static bool prepare(struct remote_session *session, struct str offered)
 	return false;
 }
 
-static void begin(struct remote_session *session)
+static void begin_login(struct remote_session *session)
 {
 	struct remote_session_login *login = &session->login;
 	struct buffer message = {.is_secret = true};
@@ -132,11 +132,11 @@ static void begin(struct remote_session *session)
 	if (problem == NULL)
 		smtp_client_login_begin(session->engine.smtp, login->choice.mechanism, &initial);
 	else
-		give_up(session, problem);
+		give_up_login(session, problem);
 	buffer_clear(&message);
 }
 
-static void respond(struct remote_session *session, struct str challenge)
+static void respond_to_login_challenge(struct remote_session *session, struct str challenge)
 {
 	struct buffer message = {.is_secret = true};
 	const char *problem = login_exchange_step(session->login.exchange, challenge, &message);
@@ -144,14 +144,14 @@ static void respond(struct remote_session *session, struct str challenge)
 	if (problem == NULL)
 		smtp_client_login_respond(session->engine.smtp, buffer_view(&message));
 	else
-		give_up(session, problem);
+		give_up_login(session, problem);
 	buffer_clear(&message);
 }
 
-static void conclude(struct remote_session *session)
+static void conclude_login(struct remote_session *session)
 {
 	if (!login_exchange_is_complete(session->login.exchange)) {
-		give_up(session, "it has not proved that it knows the password");
+		give_up_login(session, "it has not proved that it knows the password");
 		return;
 	}
 	login_exchange_free(session->login.exchange);
@@ -170,15 +170,15 @@ bool remote_session_log_in(struct remote_session *session, void (*resume)(void *
 			if (session->login.is_asking)
 				return false;
 			if (session->login.exchange != NULL)
-				begin(session);
-			else if (!prepare(session, text))
+				begin_login(session);
+			else if (!prepare_login(session, text))
 				return false;
 			break;
 		case SMTP_CLIENT_LOGIN_CHALLENGE:
-			respond(session, text);
+			respond_to_login_challenge(session, text);
 			break;
 		case SMTP_CLIENT_LOGIN_SUCCESS:
-			conclude(session);
+			conclude_login(session);
 			break;
 		}
 	}

@@ -25,13 +25,13 @@ void remote_places_free(struct remote_places *places)
 	free(places);
 }
 
-static bool has_class(const struct dns_server *server)
+static bool has_limit_class(const struct dns_server *server)
 {
 	return server->address.any.sa_family != AF_UNIX;
 }
 
-static size_t find_class(const struct remote_places *places, const char *host,
-			 const struct in6_addr *address)
+static size_t find_limit_class(const struct remote_places *places, const char *host,
+			       const struct in6_addr *address)
 {
 	return limit_classes_find(places->classes, str_from(host), address);
 }
@@ -41,15 +41,15 @@ const struct limit_class *remote_places_class(const struct remote_places *places
 {
 	struct in6_addr address;
 
-	if (places == NULL || places->classes == NULL || !has_class(server))
+	if (places == NULL || places->classes == NULL || !has_limit_class(server))
 		return NULL;
 	address = os_socket_address_mapped(&server->address);
-	return limit_classes_at(places->classes, find_class(places, server->host, &address));
+	return limit_classes_at(places->classes, find_limit_class(places, server->host, &address));
 }
 
 /* --- counting --- */
 
-static void log_decision(const struct remote_place *place, bool may)
+static void log_limit_decision(const struct remote_place *place, bool may)
 {
 	const struct remote_places *places = place->places;
 	const struct limit_class *class = limit_classes_at(places->classes, place->class);
@@ -76,7 +76,7 @@ static bool is_waited_for(const struct remote_place *place)
 	return total.waiting > 0;
 }
 
-static bool count(struct remote_place *place, bool has_turn)
+static bool count_connection(struct remote_place *place, bool has_turn)
 {
 	if (place->places->counter == NULL || place->is_counted)
 		return true;
@@ -84,7 +84,7 @@ static bool count(struct remote_place *place, bool has_turn)
 		limit_hold_out(place->places->counter, place->class);
 	else
 		place->is_counted = limit_enter_out(place->places->counter, place->class);
-	log_decision(place, place->is_counted);
+	log_limit_decision(place, place->is_counted);
 	return place->is_counted;
 }
 
@@ -107,13 +107,13 @@ bool remote_place_open(struct remote_place *place, struct remote_places *places,
 {
 	struct remote_place opened = {.state = REMOTE_PLACE_USED, .places = places};
 
-	if (places == NULL || !has_class(server))
+	if (places == NULL || !has_limit_class(server))
 		return true;
 	opened.address = os_socket_address_mapped(&server->address);
 	opened.host = memory_copy_string(server->host);
 	if (places->classes != NULL)
-		opened.class = find_class(places, opened.host, &opened.address);
-	if (!count(&opened, has_turn)) {
+		opened.class = find_limit_class(places, opened.host, &opened.address);
+	if (!count_connection(&opened, has_turn)) {
 		free(opened.host);
 		return false;
 	}
@@ -130,7 +130,7 @@ bool remote_place_claim(struct remote_place *place, bool has_turn)
 {
 	if (place->state == REMOTE_PLACE_NONE)
 		return true;
-	if (!count(place, has_turn))
+	if (!count_connection(place, has_turn))
 		return false;
 	place->state = REMOTE_PLACE_USED;
 	return true;
@@ -171,13 +171,13 @@ bool remote_place_is_spare(const struct remote_place *place, const struct limit_
 
 /* --- reloads --- */
 
-static void recount(struct remote_places *places)
+static void recount_open_connections(struct remote_places *places)
 {
 	for (struct remote_place *place = places->open; place != NULL; place = place->next) {
 		place->is_counted = false;
 		if (places->classes == NULL)
 			continue;
-		place->class = find_class(places, place->host, &place->address);
+		place->class = find_limit_class(places, place->host, &place->address);
 		place->is_counted =
 			place->state == REMOTE_PLACE_USED || counts_idle(places, place->class);
 		if (place->is_counted)
@@ -200,7 +200,7 @@ void remote_places_configure(struct remote_places *places, const struct config *
 	}
 	if (places->classes != NULL)
 		limit_recount_begin(places->counter, limits, places->classes);
-	recount(places);
+	recount_open_connections(places);
 	if (places->classes != NULL)
 		limit_recount_end(places->counter);
 	limit_classes_free(old);

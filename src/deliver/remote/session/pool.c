@@ -43,7 +43,7 @@ static struct remote_session *remove_at(struct remote_pool *pool, size_t positio
 	return session;
 }
 
-static void on_ended(void *context, struct remote_session *session)
+static void on_idle_session_ended(void *context, struct remote_session *session)
 {
 	struct remote_pool *pool = context;
 
@@ -63,7 +63,7 @@ void remote_pool_put(struct remote_pool *pool, struct remote_session *session)
 	if (pool->count == SESSIONS_MAX)
 		remote_session_free(remove_at(pool, 0));
 	pool->sessions[pool->count++] = session;
-	remote_session_wait(session, WAIT_US, on_ended, pool);
+	remote_session_wait(session, WAIT_US, on_idle_session_ended, pool);
 }
 
 struct remote_session *remote_pool_take(struct remote_pool *pool, const char *key, bool has_turn)
@@ -88,17 +88,17 @@ static bool close_oldest(struct remote_pool *pool,
 	return false;
 }
 
-static bool has_class(struct remote_session *session, const void *class)
+static bool is_spare_session_of_class(struct remote_session *session, const void *class)
 {
 	return remote_session_is_spare(session, class);
 }
 
 bool remote_pool_make_room(struct remote_pool *pool, const struct limit_class *class)
 {
-	return close_oldest(pool, has_class, class);
+	return close_oldest(pool, is_spare_session_of_class, class);
 }
 
-static bool has_place(struct remote_session *session, const void *place)
+static bool is_session_at_place(struct remote_session *session, const void *place)
 {
 	const struct shape_hold *hold = remote_session_hold(session);
 
@@ -107,5 +107,5 @@ static bool has_place(struct remote_session *session, const void *place)
 
 bool remote_pool_close_one(struct remote_pool *pool, const struct shape_entry *place)
 {
-	return close_oldest(pool, has_place, place);
+	return close_oldest(pool, is_session_at_place, place);
 }

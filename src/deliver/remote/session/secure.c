@@ -9,7 +9,7 @@
 enum begun { BEGUN, BEGUN_LATER, BEGUN_NEVER };
 
 /* There is none, which the log says. Where even plain text would do, TLS without it does, too. */
-static enum begun do_without(const struct remote_session *session)
+static enum begun do_without_tls(const struct remote_session *session)
 {
 	return session->policy.level == CONFIG_TLS_MAY ? BEGUN : BEGUN_NEVER;
 }
@@ -24,16 +24,16 @@ static enum begun find_certificate(struct remote_session *session, void (*resume
 	if (session->policy.certificate == NULL || session->policy.certificate[0] == '\0')
 		return BEGUN;
 	if (certificates == NULL)
-		return do_without(session);
+		return do_without_tls(session);
 	if (certificates->find(certificates, session->policy.certificate, certificate_out))
-		return *certificate_out != NULL ? BEGUN : do_without(session);
+		return *certificate_out != NULL ? BEGUN : do_without_tls(session);
 	session->waiter.ready = resume;
 	session->waiter.context = session;
 	remote_certificates_wait(certificates, &session->waiter);
 	return BEGUN_LATER;
 }
 
-static enum begun begin(struct remote_session *session, void (*resume)(void *context))
+static enum begun begin_tls_handshake(struct remote_session *session, void (*resume)(void *context))
 {
 	char peer[OS_SOCKET_TEXT_SIZE];
 	const struct remote_policy *policy = &session->policy;
@@ -54,7 +54,7 @@ static enum begun begin(struct remote_session *session, void (*resume)(void *con
 	return BEGUN;
 }
 
-static void learn(struct remote_session *session)
+static void learn_tls_details(struct remote_session *session)
 {
 	const struct tls_connection *tls = session->stream.tls;
 	struct buffer text = {0};
@@ -78,10 +78,10 @@ static void learn(struct remote_session *session)
 	buffer_clear(&text);
 }
 
-static void shake_hands(struct remote_session *session, int result)
+static void finish_tls_handshake(struct remote_session *session, int result)
 {
 	if (result == 0) {
-		learn(session);
+		learn_tls_details(session);
 		remote_engine_secured(&session->engine);
 	} else {
 		remote_session_blame(session);
@@ -101,7 +101,8 @@ void remote_session_blame(struct remote_session *session)
 bool remote_session_secure(struct remote_session *session, void (*resume)(void *context),
 			   unsigned *events_out)
 {
-	enum begun begun = session->stream.tls == NULL ? begin(session, resume) : BEGUN;
+	enum begun begun =
+		session->stream.tls == NULL ? begin_tls_handshake(session, resume) : BEGUN;
 	int result;
 
 	*events_out = OS_WATCH_NONE;
@@ -117,7 +118,7 @@ bool remote_session_secure(struct remote_session *session, void (*resume)(void *
 		*events_out = tls_connection_wants(session->stream.tls, false);
 		return false;
 	}
-	shake_hands(session, result);
+	finish_tls_handshake(session, result);
 	return true;
 }
 

@@ -13,9 +13,9 @@
 
 enum { TRANSACTIONS_MAX = 100 };
 
-static void on_event(void *context, unsigned events);
-static void on_timer(void *context);
-static void drive(struct remote_session *session);
+static void on_session_socket_event(void *context, unsigned events);
+static void on_session_deadline(void *context);
+static void drive_session(struct remote_session *session);
 
 /* The destination is that of the current transaction, or of the one before. */
 static void tell_line(void *context, enum smtp_said by, struct str line)
@@ -28,7 +28,7 @@ static void tell_line(void *context, enum smtp_said by, struct str line)
 	remote_tell_line(session->told, by, line);
 }
 
-static enum smtp_client_tls wants_tls(const struct remote_policy *policy)
+static enum smtp_client_tls tls_wanted_by_policy(const struct remote_policy *policy)
 {
 	if (policy->level == CONFIG_TLS_NONE)
 		return SMTP_CLIENT_TLS_NEVER;
@@ -55,8 +55,9 @@ static int open_socket(const struct remote_session_settings *settings,
 }
 
 /* 0 or -errno, and no place is taken. */
-static int connect_to(struct remote_session *session, const struct dns_server *server,
-		      const struct remote_session_settings *settings)
+static int connect_session_to_server(struct remote_session *session,
+				     const struct dns_server *server,
+				     const struct remote_session_settings *settings)
 {
 	int descriptor;
 
@@ -82,7 +83,7 @@ static struct remote_engine new_engine(struct remote_session *session, const cha
 			settings->source != NULL ? settings->source->hostname : settings->hostname,
 		.peer = peer,
 		.timeout_us = settings->reply_timeout_us,
-		.tls = wants_tls(&session->policy),
+		.tls = tls_wanted_by_policy(&session->policy),
 		.tls_timeout_us = settings->tls_timeout_us,
 		.avoids_chunks = settings->avoids_chunks,
 		.wants_login = login != NULL,
@@ -97,7 +98,7 @@ int remote_session_new(const struct remote_session_settings *settings, const cha
 		       struct remote_session **session_out)
 {
 	struct remote_session *session = memory_alloc_zero(1, sizeof *session);
-	int result = connect_to(session, server, settings);
+	int result = connect_session_to_server(session, server, settings);
 	char peer[REMOTE_PEER_SIZE];
 
 	if (result < 0) {
@@ -120,8 +121,8 @@ int remote_session_new(const struct remote_session_settings *settings, const cha
 	mail_verdict_set(&session->failure, "4.4.1", "connect to %s: ", peer);
 	session->events = OS_WATCH_WRITE;
 	session->watch = os_watch_new(settings->loop, session->stream.socket, session->events,
-				      on_event, session);
-	session->timer = os_timer_new(settings->loop, on_timer, session);
+				      on_session_socket_event, session);
+	session->timer = os_timer_new(settings->loop, on_session_deadline, session);
 	remote_session_set_deadline(session, settings->connect_timeout_us);
 	*session_out = session;
 	return 0;
@@ -217,7 +218,7 @@ uint32_t remote_session_transactions(const struct remote_session *session)
 	return session->transaction_count;
 }
 
-static void watch(struct remote_session *session, unsigned events)
+static void watch_session_socket(struct remote_session *session, unsigned events)
 {
 	if (events != session->events)
 		os_watch_set(session->watch, events);
@@ -231,7 +232,7 @@ static void forget_form(struct remote_session *session)
 }
 
 /* Must be the last call on the session. */
-static void finish(struct remote_session *session, enum remote_outcome outcome)
+static void finish_remote_transaction(struct remote_session *session, enum remote_outcome outcome)
 {
 	struct remote_transaction transaction = session->transaction;
 
@@ -240,7 +241,7 @@ static void finish(struct remote_session *session, enum remote_outcome outcome)
 	transaction.done(transaction.context, outcome);
 }
 
-static enum remote_outcome outcome_of(const struct remote_session *session)
+static enum remote_outcome outcome_of_transaction(const struct remote_session *session)
 {
 	if (remote_engine_is_stale(&session->engine))
 		return REMOTE_STALE;
@@ -251,29 +252,29 @@ static enum remote_outcome outcome_of(const struct remote_session *session)
 	return remote_engine_is_unserved(&session->engine) ? REMOTE_UNSERVED : REMOTE_DECIDED;
 }
 
-static void wait(struct remote_session *session, bool is_sent)
+static void wait_for_session_socket(struct remote_session *session, bool is_sent)
 {
 	unsigned events = OS_WATCH_READ;
 
 	if (!is_sent || remote_engine_status(&session->engine) == SMTP_CLIENT_WANTS_FORM)
 		events |= OS_WATCH_WRITE; /* a form continues at once */
-	watch(session, tls_stream_events(&session->stream, events));
+	watch_session_socket(session, tls_stream_events(&session->stream, events));
 }
 
-static void resume(void *context)
+static void resume_session(void *context)
 {
-	drive(context);
+	drive_session(context);
 }
 
 /* The handshake, while the engine wants it. False: it waits. */
-static bool secure(struct remote_session *session)
+static bool secure_remote_session(struct remote_session *session)
 {
 	unsigned events;
 
 	if (remote_engine_status(&session->engine) != SMTP_CLIENT_WANTS_TLS ||
-	    remote_session_secure(session, resume, &events))
+	    remote_session_secure(session, resume_session, &events))
 		return true;
-	watch(session, events);
+	watch_session_socket(session, events);
 	return false;
 }
 
@@ -281,18 +282,18 @@ static bool secure(struct remote_session *session)
 static bool log_in(struct remote_session *session)
 {
 	if (remote_engine_status(&session->engine) != SMTP_CLIENT_WANTS_LOGIN ||
-	    remote_session_log_in(session, resume))
+	    remote_session_log_in(session, resume_session))
 		return true;
-	watch(session, OS_WATCH_NONE);
+	watch_session_socket(session, OS_WATCH_NONE);
 	return false;
 }
 
 /* Does what can be done; ends the transaction when it is done. */
-static void drive(struct remote_session *session)
+static void drive_session(struct remote_session *session)
 {
 	enum smtp_client_status status;
 	unsigned reply_count = remote_engine_reply_count(&session->engine);
-	bool is_allowed = secure(session) && log_in(session);
+	bool is_allowed = secure_remote_session(session) && log_in(session);
 	bool is_sent = is_allowed && remote_session_send_all(session);
 
 	if (reply_count != session->reply_count)
@@ -302,12 +303,12 @@ static void drive(struct remote_session *session)
 		return;
 	status = remote_engine_status(&session->engine);
 	if (status == SMTP_CLIENT_READY || status == SMTP_CLIENT_CLOSED)
-		finish(session, outcome_of(session));
+		finish_remote_transaction(session, outcome_of_transaction(session));
 	else
-		wait(session, is_sent);
+		wait_for_session_socket(session, is_sent);
 }
 
-static void fail_to_connect(struct remote_session *session, const char *reason)
+static void fail_session_connection(struct remote_session *session, const char *reason)
 {
 	char so_far[MAIL_TEXT_SIZE];
 
@@ -315,10 +316,10 @@ static void fail_to_connect(struct remote_session *session, const char *reason)
 	mail_verdict_set(&session->failure, "4.4.1", "%s%s", so_far, reason);
 	if (*transcript_is_on())
 		tell_line(session, SMTP_SAID_NOTHING, str_from(session->failure.text));
-	finish(session, REMOTE_UNREACHABLE);
+	finish_remote_transaction(session, REMOTE_UNREACHABLE);
 }
 
-static void end_wait(struct remote_session *session)
+static void end_idle_wait(struct remote_session *session)
 {
 	void (*ended)(void *context, struct remote_session *session) = session->ended;
 
@@ -335,19 +336,19 @@ static bool may_read(const struct remote_session *session, unsigned events)
 	return session->stream.tls != NULL || (events & OS_WATCH_READ) != 0;
 }
 
-static void on_event(void *context, unsigned events)
+static void on_session_socket_event(void *context, unsigned events)
 {
 	struct remote_session *session = context;
 
 	if (session->transaction.done == NULL) {
-		end_wait(session);
+		end_idle_wait(session);
 		return;
 	}
 	if (session->is_connecting) {
 		int error = os_socket_error(session->stream.socket);
 
 		if (error < 0) {
-			fail_to_connect(session, strerror(-error));
+			fail_session_connection(session, strerror(-error));
 			return;
 		}
 		session->is_connecting = false;
@@ -355,10 +356,10 @@ static void on_event(void *context, unsigned events)
 	}
 	if (may_read(session, events))
 		remote_session_receive(session);
-	drive(session);
+	drive_session(session);
 }
 
-static void on_timer(void *context)
+static void on_session_deadline(void *context)
 {
 	struct remote_session *session = context;
 	int64_t left_us = session->deadline_us - os_clock_monotonic_us();
@@ -367,14 +368,14 @@ static void on_timer(void *context)
 		session->timer_us = session->deadline_us;
 		os_timer_start(session->timer, left_us);
 	} else if (session->transaction.done == NULL) {
-		end_wait(session);
+		end_idle_wait(session);
 	} else if (session->is_connecting) {
 		session->is_unmet = true;
-		fail_to_connect(session, "timeout");
+		fail_session_connection(session, "timeout");
 	} else {
 		remote_session_blame(session);
 		remote_engine_timed_out(&session->engine);
-		drive(session);
+		drive_session(session);
 	}
 }
 
@@ -387,7 +388,7 @@ void remote_session_run(struct remote_session *session,
 	session->ended = NULL;
 	remote_engine_begin(&session->engine, &transaction->message);
 	if (!session->is_connecting)
-		drive(session);
+		drive_session(session);
 }
 
 void remote_session_wait(struct remote_session *session, int64_t delay_us,
@@ -397,7 +398,7 @@ void remote_session_wait(struct remote_session *session, int64_t delay_us,
 	remote_place_rest(&session->place);
 	session->ended = ended;
 	session->ended_context = context;
-	watch(session, OS_WATCH_READ);
+	watch_session_socket(session, OS_WATCH_READ);
 	remote_session_set_deadline(session, delay_us);
 }
 

@@ -55,7 +55,7 @@ void remote_session_receive(struct remote_session *session)
 }
 
 /* A server that closes the connection has often said why: that is read first. */
-static void lose(struct remote_session *session, ssize_t error)
+static void lose_session_stream(struct remote_session *session, ssize_t error)
 {
 	remote_session_receive(session);
 	if (remote_engine_status(&session->engine) != SMTP_CLIENT_CLOSED)
@@ -63,7 +63,7 @@ static void lose(struct remote_session *session, ssize_t error)
 }
 
 /* Whether all output has been passed to the kernel. */
-static bool flush(struct remote_session *session)
+static bool flush_session_output(struct remote_session *session)
 {
 	struct str output = remote_engine_output(&session->engine);
 
@@ -72,7 +72,7 @@ static bool flush(struct remote_session *session)
 
 		if (count < 0) {
 			if (count != -EAGAIN)
-				lose(session, count);
+				lose_session_stream(session, count);
 			return false;
 		}
 		remote_engine_sent(&session->engine, (size_t)count);
@@ -88,7 +88,7 @@ bool remote_session_send_all(struct remote_session *session)
 
 	if (remote_engine_status(&session->engine) == SMTP_CLIENT_WANTS_FORM)
 		remote_session_form(session);
-	while ((is_sent = flush(session)) &&
+	while ((is_sent = flush_session_output(session)) &&
 	       remote_engine_status(&session->engine) == SMTP_CLIENT_WANTS_DATA)
 		remote_session_feed(session);
 	return is_sent;

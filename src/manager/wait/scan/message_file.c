@@ -4,8 +4,9 @@
 #include "os/file/file.h"
 #include <errno.h>
 
-static bool look(struct queue_store *store, const struct queue_walk *walk, enum queue_place place,
-		 const char *name, uint64_t number, struct os_file_info *info)
+static bool look_at_message_file(struct queue_store *store, const struct queue_walk *walk,
+				 enum queue_place place, const char *name, uint64_t number,
+				 struct os_file_info *info)
 {
 	char path[QUEUE_PATH_SIZE];
 	int error;
@@ -25,7 +26,7 @@ bool message_file_is_at(struct queue_store *store, enum mail_stage stage, uint64
 {
 	struct os_file_info info;
 
-	return look(store, NULL, QUEUE_TODO, mail_stage_name(stage), number, &info);
+	return look_at_message_file(store, NULL, QUEUE_TODO, mail_stage_name(stage), number, &info);
 }
 
 bool message_file_is_in_todo(struct queue_store *store, uint64_t number)
@@ -41,7 +42,7 @@ bool message_file_due(struct queue_store *store, const struct queue_walk *walk, 
 {
 	struct os_file_info info;
 
-	if (!look(store, walk, QUEUE_INFO, NULL, number, &info))
+	if (!look_at_message_file(store, walk, QUEUE_INFO, NULL, number, &info))
 		return false;
 	*due_us_out = info.modified_us;
 	*noted_us_out = info.changed_us;

@@ -19,7 +19,7 @@ struct pull {
 	struct os_timer *again; /* while it cannot be opened */
 };
 
-static void open_pipe(struct pull *pull);
+static void open_trigger_pipe(struct pull *pull);
 
 /* What was written stays in it while a writer has it open, and would be reported again in each turn
  * until that is scheduled to close it. No more than a pipe holds: who writes without end keeps
@@ -36,12 +36,12 @@ static void empty_pipe(const struct pull *pull)
 
 /* The pipe is reopened before each scan (sources, section 7), so that a pull during the scan is
  * not lost. */
-static void on_pull(void *context, unsigned events)
+static void on_pipe_pulled(void *context, unsigned events)
 {
 	struct pull *pull = context;
 
 	(void)events;
-	open_pipe(pull);
+	open_trigger_pipe(pull);
 	empty_pipe(pull);
 	pull->pulled(pull->context);
 }
@@ -54,7 +54,7 @@ static void close_pipe(struct pull *pull)
 		os_file_close(pull->pipe);
 }
 
-static void open_pipe(struct pull *pull)
+static void open_trigger_pipe(struct pull *pull)
 {
 	close_pipe(pull);
 	pull->pipe = os_file_open(queue_store_directory(pull->store), "lock/trigger",
@@ -65,15 +65,15 @@ static void open_pipe(struct pull *pull)
 		os_timer_start(pull->again, AGAIN_US);
 		return;
 	}
-	pull->watch = os_watch_new(pull->loop, pull->pipe, OS_WATCH_READ, on_pull, pull);
+	pull->watch = os_watch_new(pull->loop, pull->pipe, OS_WATCH_READ, on_pipe_pulled, pull);
 }
 
 /* Who pulled while it was closed found nobody who listens. */
-static void on_again(void *context)
+static void on_reopen_pipe(void *context)
 {
 	struct pull *pull = context;
 
-	open_pipe(pull);
+	open_trigger_pipe(pull);
 	if (pull->pipe >= 0)
 		pull->pulled(pull->context);
 }
@@ -88,8 +88,8 @@ struct pull *pull_new(struct os_loop *loop, struct queue_store *store,
 	pull->pulled = pulled;
 	pull->context = context;
 	pull->pipe = -1;
-	pull->again = os_timer_new(loop, on_again, pull);
-	open_pipe(pull);
+	pull->again = os_timer_new(loop, on_reopen_pipe, pull);
+	open_trigger_pipe(pull);
 	return pull;
 }
 

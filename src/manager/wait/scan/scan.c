@@ -63,7 +63,7 @@ bool scan_will_find(const struct scan *scan, int64_t due_us)
 
 /* --- one message --- */
 
-static bool is_known(struct scan *scan, uint64_t number)
+static bool is_known_message_number(struct scan *scan, uint64_t number)
 {
 	return sleepers_find(scan->sleepers, number) != NULL ||
 	       scan->handler->is_awake(scan->context, number);
@@ -120,7 +120,7 @@ static bool read_due(struct scan *scan, const struct queue_walk *walk, uint64_t 
 
 void scan_add(struct scan *scan, enum mail_stage stage, uint64_t number)
 {
-	if (!is_known(scan, number))
+	if (!is_known_message_number(scan, number))
 		add_queued(scan, stage, number);
 }
 
@@ -144,7 +144,7 @@ bool scan_has_yet_to_find(const struct scan *scan, uint64_t number)
 
 /* --- all messages --- */
 
-static void on_stray(const char *path)
+static void on_stray_in_scan(const char *path)
 {
 	log_event(EVENT_MESSAGE_DAMAGED, log_string(path, path));
 }
@@ -181,7 +181,7 @@ static void log_ahead(struct scan *scan)
 	scan->ahead_us = 0;
 }
 
-static void finish(struct scan *scan)
+static void finish_scan(struct scan *scan)
 {
 	scan->is_running = false;
 	plan_next(scan);
@@ -220,7 +220,7 @@ static bool next_place(struct scan *scan)
 /* A name in todo/ may still be in the middle of its commit. */
 static bool take_queued(struct scan *scan, uint64_t number)
 {
-	if (is_known(scan, number))
+	if (is_known_message_number(scan, number))
 		return false;
 	number_table_add(&scan->asked, number, 1);
 	scan->handler->found(scan->context, (enum mail_stage)scan->place, number);
@@ -274,10 +274,10 @@ static bool take_preprocessed(struct scan *scan, uint64_t number, int64_t now_us
 }
 
 /* Handles one name. False at the end. */
-static bool step(struct scan *scan, int64_t now_us)
+static bool scan_next_name(struct scan *scan, int64_t now_us)
 {
 	uint64_t number;
-	int result = queue_walk_next(&scan->walk, &number, on_stray);
+	int result = queue_walk_next(&scan->walk, &number, on_stray_in_scan);
 
 	if (result == 0)
 		return next_place(scan);
@@ -290,7 +290,7 @@ static bool step(struct scan *scan, int64_t now_us)
 	return true;
 }
 
-static void on_slice(void *context)
+static void on_scan_slice(void *context)
 {
 	struct scan *scan = context;
 	bool is_quiet = wake_is_quiet(scan->wake);
@@ -305,12 +305,12 @@ static void on_slice(void *context)
 			wake_check_clock(scan->wake);
 			now_us = os_clock_wall_us();
 		}
-		is_more = step(scan, now_us);
+		is_more = scan_next_name(scan, now_us);
 	}
 	if (is_more)
 		os_timer_start(scan->slice_timer, is_quiet ? 0 : PAUSE_US);
 	else
-		finish(scan);
+		finish_scan(scan);
 }
 
 void scan_begin(struct scan *scan, bool only_new)
@@ -334,7 +334,7 @@ void scan_begin(struct scan *scan, bool only_new)
 		due_list_begin(&scan->due, scan->store);
 	scan->place = 0;
 	enter_place(scan);
-	on_slice(scan);
+	on_scan_slice(scan);
 }
 
 static void on_rescan(void *context)
@@ -347,7 +347,7 @@ static void on_rescan(void *context)
 	scan->handler->wanted(scan->context, false);
 }
 
-static void on_pull(void *context)
+static void on_pull_of_trigger(void *context)
 {
 	struct scan *scan = context;
 
@@ -369,9 +369,9 @@ struct scan *scan_new(struct os_loop *loop, struct queue_store *store, struct sl
 	scan->times = times;
 	scan->handler = handler;
 	scan->context = context;
-	scan->slice_timer = os_timer_new(loop, on_slice, scan);
+	scan->slice_timer = os_timer_new(loop, on_scan_slice, scan);
 	scan->rescan_timer = os_timer_new(loop, on_rescan, scan);
-	scan->pull = pull_new(loop, store, on_pull, scan);
+	scan->pull = pull_new(loop, store, on_pull_of_trigger, scan);
 	os_timer_start(scan->rescan_timer, times.rescan_us);
 	return scan;
 }

@@ -42,7 +42,7 @@ bool trigger_knows_until(const struct trigger *trigger)
 	return trigger->until != NULL;
 }
 
-static int on_name(void *context, struct str name)
+static int on_trigger_file_name(void *context, struct str name)
 {
 	trigger_add(context, name)->is_seen = true;
 	return 0;
@@ -50,7 +50,7 @@ static int on_name(void *context, struct str name)
 
 /* Whether its file is gone, or nobody has asked for it since the last reading: triggers of
  * programs are not probed, so only this shows that all waiters have gone. */
-static bool is_over(struct trigger *trigger)
+static bool is_trigger_over(struct trigger *trigger)
 {
 	bool is_wanted = trigger->waiters.count > 0 || trigger->is_wanted;
 
@@ -88,7 +88,7 @@ int triggers_read(struct triggers *triggers)
 
 	HASH_ITER (hh, triggers->by_name, trigger, next)
 		trigger->is_seen = false;
-	error = queue_trigger_each(triggers->store, on_name, triggers);
+	error = queue_trigger_each(triggers->store, on_trigger_file_name, triggers);
 	if (error < 0) {
 		log_event(EVENT_QUEUE_ERROR, log_string(operation, "read triggers"),
 			  log_error(error));
@@ -98,7 +98,7 @@ int triggers_read(struct triggers *triggers)
 	triggers->is_read = true;
 	trigger_search(triggers);
 	HASH_ITER (hh, triggers->by_name, trigger, next)
-		if (is_over(trigger))
+		if (is_trigger_over(trigger))
 			buffer_append_format(&over, "%s\n", trigger->name);
 	release_all(triggers, buffer_view(&over));
 	return 0;

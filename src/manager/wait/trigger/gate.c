@@ -19,14 +19,14 @@ struct gate {
 	bool is_stopped;
 };
 
-static void look(void *context);
+static void give_turns_of_all_classes(void *context);
 
 struct gate *gate_new(struct os_loop *loop, struct triggers *triggers)
 {
 	struct gate *gate = memory_alloc_zero(1, sizeof *gate);
 
 	gate->triggers = triggers;
-	gate->timer = os_timer_new(loop, look, gate);
+	gate->timer = os_timer_new(loop, give_turns_of_all_classes, gate);
 	gate->next_us = INT64_MAX;
 	return gate;
 }
@@ -67,7 +67,7 @@ void gate_look_soon(struct gate *gate)
 }
 
 /* Its index, or how many there are. */
-static size_t find_class(const struct gate *gate, struct str trigger)
+static size_t find_class_of_trigger(const struct gate *gate, struct str trigger)
 {
 	size_t count = limit_classes_count(gate->classes);
 	char name[LIMIT_TRIGGER_SIZE];
@@ -82,11 +82,11 @@ static size_t find_class(const struct gate *gate, struct str trigger)
 
 bool gate_knows(const struct gate *gate, struct str trigger)
 {
-	return find_class(gate, trigger) < limit_classes_count(gate->classes);
+	return find_class_of_trigger(gate, trigger) < limit_classes_count(gate->classes);
 }
 
 /* Those who have a turn may be among the outgoing sessions already. */
-static uint64_t free_places(const struct gate *gate, size_t class, size_t turns)
+static uint64_t free_places_of_class(const struct gate *gate, size_t class, size_t turns)
 {
 	const struct limit_class *limits = limit_classes_at(gate->classes, class);
 	struct limit_total total;
@@ -98,17 +98,17 @@ static uint64_t free_places(const struct gate *gate, size_t class, size_t turns)
 }
 
 /* Who was refused and is not asleep yet waits as long as all places are taken, too. */
-static void look_at(struct gate *gate, struct trigger *trigger)
+static void give_turns_of_class(struct gate *gate, struct trigger *trigger)
 {
 	const struct waiters *waiters = trigger_waiters(trigger);
-	size_t class = find_class(gate, trigger_name(trigger));
+	size_t class = find_class_of_trigger(gate, trigger_name(trigger));
 	uint64_t places;
 
 	if (class == limit_classes_count(gate->classes)) {
 		triggers_release(gate->triggers, trigger);
 		return;
 	}
-	places = free_places(gate, class, trigger_turns(trigger));
+	places = free_places_of_class(gate, class, trigger_turns(trigger));
 	for (uint64_t i = 0; i < places && waiters->count > 0; i++)
 		triggers_give_turn(gate->triggers, trigger);
 	limit_set_waiting(gate->counter, class,
@@ -117,7 +117,7 @@ static void look_at(struct gate *gate, struct trigger *trigger)
 		triggers_release(gate->triggers, trigger);
 }
 
-static void look(void *context)
+static void give_turns_of_all_classes(void *context)
 {
 	struct gate *gate = context;
 	struct trigger *trigger = triggers_next_of_class(gate->triggers, NULL);
@@ -126,7 +126,7 @@ static void look(void *context)
 	while (trigger != NULL) {
 		struct trigger *next = triggers_next_of_class(gate->triggers, trigger);
 
-		look_at(gate, trigger);
+		give_turns_of_class(gate, trigger);
 		trigger = next;
 	}
 	if (triggers_next_of_class(gate->triggers, NULL) != NULL)

@@ -4,7 +4,7 @@
 #include "base/panic.h"
 #include "manager/wait/trigger/internal.h"
 
-static bool is_in(struct str server, struct str host)
+static bool is_same_host_or_below(struct str server, struct str host)
 {
 	if (str_equal_nocase(server, host))
 		return true;
@@ -13,7 +13,7 @@ static bool is_in(struct str server, struct str host)
 }
 
 /* An address has '-' for ':', so a colon begins the port. */
-static bool is_of_host(const struct trigger *trigger, struct str host)
+static bool is_trigger_of_host(const struct trigger *trigger, struct str host)
 {
 	static const char prefix[] = "host.";
 	struct str server = str_from(trigger->name);
@@ -22,7 +22,7 @@ static bool is_of_host(const struct trigger *trigger, struct str host)
 	if (queue_trigger_kind(server) != QUEUE_TRIGGER_HOST)
 		return false;
 	server = str_skip(server, sizeof prefix - 1);
-	return str_split(&server, ':', &name) && is_in(name, host);
+	return str_split(&server, ':', &name) && is_same_host_or_below(name, host);
 }
 
 static bool has_noted(const struct trigger *trigger, uint64_t domain)
@@ -56,7 +56,7 @@ void triggers_release_domain(struct triggers *triggers, struct str domain)
 	if (domain.length == 0)
 		return;
 	HASH_ITER (hh, triggers->by_name, trigger, next)
-		if (is_of_host(trigger, domain) || has_noted(trigger, hash) ||
+		if (is_trigger_of_host(trigger, domain) || has_noted(trigger, hash) ||
 		    trigger->domain_count == TRIGGER_DOMAINS_MAX)
 			triggers_release(triggers, trigger);
 }

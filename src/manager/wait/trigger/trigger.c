@@ -15,7 +15,7 @@ enum {
 	OF_PROGRAMS_MAX = 1000,
 };
 
-static struct trigger *find_any(struct triggers *triggers, struct str name)
+static struct trigger *find_any_trigger(struct triggers *triggers, struct str name)
 {
 	struct trigger *trigger;
 
@@ -34,7 +34,7 @@ struct trigger *triggers_find(struct triggers *triggers, struct str name)
 
 	if (!triggers_have_any(triggers)) /* nearly always */
 		return NULL;
-	trigger = find_any(triggers, name);
+	trigger = find_any_trigger(triggers, name);
 	if (trigger == NULL || trigger->state == TRIGGER_RELEASED)
 		return NULL;
 	trigger->is_wanted = true;
@@ -51,7 +51,7 @@ struct waiters *trigger_waiters(struct trigger *trigger)
 	return &trigger->waiters;
 }
 
-static void schedule(struct triggers *triggers)
+static void schedule_probes(struct triggers *triggers)
 {
 	const struct heap_node *first = heap_first(&triggers->probes);
 
@@ -65,7 +65,7 @@ static void probe_in(struct triggers *triggers, struct trigger *trigger, int64_t
 {
 	heap_put(&triggers->probes, &trigger->probe_at, os_clock_monotonic_us() + delay_us);
 	if (heap_first(&triggers->probes) == &trigger->probe_at)
-		schedule(triggers);
+		schedule_probes(triggers);
 }
 
 /* Whether it is for a server, so that a message can find it again by name. */
@@ -91,7 +91,7 @@ char *trigger_copy(struct str text)
 	return copy;
 }
 
-static struct trigger *make(struct triggers *triggers, struct str name)
+static struct trigger *make_trigger(struct triggers *triggers, struct str name)
 {
 	struct trigger *trigger = memory_alloc_zero(1, sizeof *trigger);
 
@@ -106,10 +106,10 @@ static struct trigger *make(struct triggers *triggers, struct str name)
 
 struct trigger *trigger_add(struct triggers *triggers, struct str name)
 {
-	struct trigger *trigger = find_any(triggers, name);
+	struct trigger *trigger = find_any_trigger(triggers, name);
 
 	if (trigger == NULL)
-		trigger = make(triggers, name);
+		trigger = make_trigger(triggers, name);
 	if (trigger->state != TRIGGER_RELEASED)
 		return trigger;
 	DL_DELETE2(triggers->released, trigger, previous, next);
@@ -196,7 +196,7 @@ void trigger_drop(struct triggers *triggers, struct trigger *trigger)
 	free_if_alone(triggers, trigger);
 }
 
-static int remove_file(struct triggers *triggers, const struct trigger *trigger)
+static int remove_trigger_file(struct triggers *triggers, const struct trigger *trigger)
 {
 	int error = queue_trigger_release(triggers->store, str_from(trigger->name));
 
@@ -211,14 +211,14 @@ void triggers_release(struct triggers *triggers, struct trigger *trigger)
 
 	if (trigger->state == TRIGGER_RELEASED)
 		return;
-	error = remove_file(triggers, trigger);
+	error = remove_trigger_file(triggers, trigger);
 	(void)error; /* it was logged, and the mail need not wait */
 	trigger_drop(triggers, trigger);
 }
 
 int triggers_release_for_good(struct triggers *triggers, struct trigger *trigger)
 {
-	int error = trigger->state != TRIGGER_RELEASED ? remove_file(triggers, trigger) : 0;
+	int error = trigger->state != TRIGGER_RELEASED ? remove_trigger_file(triggers, trigger) : 0;
 
 	if (error == 0 && trigger->state != TRIGGER_RELEASED)
 		trigger_drop(triggers, trigger);
@@ -283,7 +283,7 @@ bool trigger_is_probe(const struct trigger *trigger, const void *who)
 
 /* A probe failed: the next one comes later, and not at the same moment as those of other
  * triggers. */
-static void defer(struct triggers *triggers, struct trigger *trigger)
+static void defer_probe(struct triggers *triggers, struct trigger *trigger)
 {
 	int64_t longest_us = LONGEST_PROBE * triggers->probe_delay_us;
 
@@ -308,7 +308,7 @@ void triggers_probe_ended(struct triggers *triggers, const void *who)
 	if (trigger == NULL)
 		return;
 	forget_prober(triggers, trigger);
-	defer(triggers, trigger);
+	defer_probe(triggers, trigger);
 }
 
 /* A message that waits for a host may also be awake, because of other recipients. */
@@ -323,7 +323,7 @@ void trigger_search(struct triggers *triggers)
 }
 
 /* Makes one message the probe. */
-static void probe(struct triggers *triggers, struct trigger *trigger)
+static void probe_trigger(struct triggers *triggers, struct trigger *trigger)
 {
 	struct sleeper *sleeper = sleepers_waiting_first(triggers->sleepers, &trigger->waiters);
 
@@ -343,7 +343,7 @@ static void probe(struct triggers *triggers, struct trigger *trigger)
 }
 
 /* A probe that cannot be made now is tried again later. */
-static void on_timer(void *context)
+static void on_probe_due(void *context)
 {
 	struct triggers *triggers = context;
 	int64_t now_us = os_clock_monotonic_us();
@@ -353,9 +353,9 @@ static void on_timer(void *context)
 
 		if (first == NULL || first->key > now_us)
 			break;
-		probe(triggers, CONTAINER_OF(first, struct trigger, probe_at));
+		probe_trigger(triggers, CONTAINER_OF(first, struct trigger, probe_at));
 	}
-	schedule(triggers);
+	schedule_probes(triggers);
 }
 
 struct triggers *triggers_new(struct os_loop *loop, struct queue_store *store,
@@ -370,7 +370,7 @@ struct triggers *triggers_new(struct os_loop *loop, struct queue_store *store,
 	triggers->probe_delay_us = probe_delay_us;
 	triggers->handler = handler;
 	triggers->context = context;
-	triggers->timer = os_timer_new(loop, on_timer, triggers);
+	triggers->timer = os_timer_new(loop, on_probe_due, triggers);
 	return triggers;
 }
 

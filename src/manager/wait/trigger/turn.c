@@ -15,7 +15,7 @@ bool trigger_is_of_class(const struct trigger *trigger)
 	return queue_trigger_kind(str_from(trigger->name)) == QUEUE_TRIGGER_CLASS;
 }
 
-static struct turn *find(const struct triggers *triggers, const void *who)
+static struct turn *find_turn_of_message(const struct triggers *triggers, const void *who)
 {
 	struct turn *turn;
 
@@ -34,7 +34,7 @@ void trigger_begin_turn(struct triggers *triggers, struct trigger *trigger, cons
 {
 	struct turn *turn;
 
-	if (find(triggers, who) != NULL)
+	if (find_turn_of_message(triggers, who) != NULL)
 		return;
 	turn = memory_alloc_zero(1, sizeof *turn);
 	turn->who = who;
@@ -45,7 +45,7 @@ void trigger_begin_turn(struct triggers *triggers, struct trigger *trigger, cons
 
 void trigger_end_turn(struct triggers *triggers, const void *who)
 {
-	struct turn *turn = find(triggers, who);
+	struct turn *turn = find_turn_of_message(triggers, who);
 
 	if (turn == NULL)
 		return;
@@ -73,7 +73,8 @@ void triggers_give_turn(struct triggers *triggers, struct trigger *trigger)
 
 struct trigger *triggers_turn_of(const struct triggers *triggers, const void *who)
 {
-	const struct turn *turn = triggers->turns != NULL ? find(triggers, who) : NULL;
+	const struct turn *turn =
+		triggers->turns != NULL ? find_turn_of_message(triggers, who) : NULL;
 
 	return turn != NULL ? turn->trigger : NULL;
 }

@@ -78,7 +78,7 @@ void directory_asking_changed(void *context, const struct directory_answer_text 
 	exchange_server_stop(&asking->directory.server);
 }
 
-static void on_got(void *context, const struct directory_answer_text *answer)
+static void on_asked_record(void *context, const struct directory_answer_text *answer)
 {
 	struct directory_asking *asking = context;
 
@@ -127,7 +127,7 @@ int command_directory_get(const struct command *command, int argc, char **argv)
 {
 	struct directory_asking asking = {.command = command, .options.table = "route"};
 
-	if (!begin_with_key(&asking, argc, argv, on_got))
+	if (!begin_with_key(&asking, argc, argv, on_asked_record))
 		return asking.status;
 	directory_client_get(asking.directory.server.client, asking.options.table,
 			     str_from(asking.key), DIRECTORY_PATIENCE_US, &asking.question);
@@ -158,8 +158,8 @@ int command_directory_accept(const struct command *command, int argc, char **arg
 	return directory_asking_end(&asking);
 }
 
-static void on_malformed(void *context, enum directory_table table,
-			 const struct directory_malformed *malformed)
+static void on_malformed_listed_record(void *context, enum directory_table table,
+				       const struct directory_malformed *malformed)
 {
 	struct directory_asking *asking = context;
 	struct buffer line CLEANUP(buffer_clear) = {0};
@@ -194,7 +194,7 @@ int command_directory_list(const struct command *command, int argc, char **argv)
 	pages = exchange_pages_new(&asking.directory.server,
 				   directory_table_find_listed(str_from(asking.options.table)),
 				   str_from(prefix));
-	exchange_pages_hear_malformed(pages, on_malformed, &asking);
+	exchange_pages_hear_malformed(pages, on_malformed_listed_record, &asking);
 	while ((result = exchange_pages_next(pages, &records, &count)) == 1)
 		for (size_t i = 0; i < count; i++)
 			command_directory_print_record(&records[i], asking.options.common.json);

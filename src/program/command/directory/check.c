@@ -34,7 +34,8 @@ static void write_json(struct buffer *line, const char *table, struct str key, s
 	buffer_append_string(line, "}\n");
 }
 
-static void write_text(struct buffer *line, const char *table, struct str key, struct str why)
+static void append_problem_line(struct buffer *line, const char *table, struct str key,
+				struct str why)
 {
 	struct buffer shown CLEANUP(buffer_clear) = {0};
 
@@ -51,8 +52,8 @@ static void on_problem(void *context, const struct directory_key *key, struct st
 	struct check *check = context;
 
 	check->found++;
-	(check->is_json ? write_json : write_text)(&check->line, directory_table_name(key->table),
-						   key->name, why);
+	(check->is_json ? write_json : append_problem_line)(
+		&check->line, directory_table_name(key->table), key->name, why);
 	fwrite(buffer_data(&check->line), 1, check->line.length, stdout);
 	buffer_reset(&check->line);
 }
@@ -68,8 +69,8 @@ static void check_passwords(struct check *check, const struct directory_record *
 	}
 }
 
-static void on_malformed(void *context, enum directory_table table,
-			 const struct directory_malformed *malformed)
+static void on_malformed_checked_record(void *context, enum directory_table table,
+					const struct directory_malformed *malformed)
 {
 	struct directory_key key = {table, malformed->key};
 	struct buffer why CLEANUP(buffer_clear) = {0};
@@ -87,7 +88,7 @@ static int check_table(struct check *check, enum directory_table table)
 	size_t count;
 	int result;
 
-	exchange_pages_hear_malformed(pages, on_malformed, check);
+	exchange_pages_hear_malformed(pages, on_malformed_checked_record, check);
 	while ((result = exchange_pages_next(pages, &records, &count)) == 1) {
 		check->has_domains |= table == DIRECTORY_DOMAIN && count > 0;
 		check_passwords(check, records, count);
@@ -126,7 +127,8 @@ int command_directory_check(const struct command *command, int argc, char **argv
 	return check.found > 0 ? COMMAND_FAILED : COMMAND_OK;
 }
 
-static void warn(void *context, const struct directory_key *key, struct str why)
+static void warn_of_directory_problem(void *context, const struct directory_key *key,
+				      struct str why)
 {
 	const struct command *const *command = context;
 	struct buffer line CLEANUP(buffer_clear) = {0};
@@ -153,8 +155,8 @@ int command_directory_warn(const struct command *command, struct command_directo
 	record.key.table = directory_table_find(str_from(table));
 	if (directory_key_normalize(record.key.table, str_from(key), &form) == 0) {
 		record.key.name = buffer_view(&form);
-		error = directory_dangling(&directory->server, directory->config, &record, 1, warn,
-					   &command);
+		error = directory_dangling(&directory->server, directory->config, &record, 1,
+					   warn_of_directory_problem, &command);
 	}
 	free(parts);
 	return error < 0 ? COMMAND_DIRECTORY_UNANSWERED : COMMAND_OK;

@@ -36,8 +36,8 @@ struct look {
 	struct directory_question question;
 };
 
-static void tell(const struct survey *survey, const struct directory_key *key, struct str name,
-		 struct str why)
+static void tell_dangling_name(const struct survey *survey, const struct directory_key *key,
+			       struct str name, struct str why)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
 
@@ -76,8 +76,8 @@ static bool lacks_owner(const struct config *config, const struct config_service
 }
 
 /* LMTP servers are asked for postmasters only: other users may be many. */
-static bool lacks_postmaster(const struct look *look, const struct config_service *service,
-			     const struct directory_route *route, struct buffer *why)
+static bool lacks_postmaster_of_route(const struct look *look, const struct config_service *service,
+				      const struct directory_route *route, struct buffer *why)
 {
 	bool is_postmaster = look->wanted == WANTED_NODES || look->key->table == DIRECTORY_DOMAIN;
 
@@ -85,7 +85,7 @@ static bool lacks_postmaster(const struct look *look, const struct config_servic
 	       lmtp_talk_lacks(look->survey->config, service, route->address, why);
 }
 
-static void take_local(const struct look *look, const struct directory_route *route)
+static void take_local_route(const struct look *look, const struct directory_route *route)
 {
 	const struct config_service *service =
 		config_service_find(look->survey->config, route->service);
@@ -93,26 +93,28 @@ static void take_local(const struct look *look, const struct directory_route *ro
 	struct buffer why CLEANUP(buffer_clear) = {0};
 
 	if (service == NULL || (!lacks_owner(look->survey->config, service, route, &why) &&
-				!lacks_postmaster(look, service, route, &why)))
+				!lacks_postmaster_of_route(look, service, route, &why)))
 		return;
 	buffer_append_format(&text, "service %s cannot deliver it: " STR_FORMAT, service->name,
 			     STR_ARGUMENTS(buffer_view(&why)));
-	tell(look->survey, look->key, route->address, buffer_view(&text));
+	tell_dangling_name(look->survey, look->key, route->address, buffer_view(&text));
 }
 
-static void take_result(const struct look *look, struct str result)
+static void take_route_result(const struct look *look, struct str result)
 {
 	struct directory_route route = directory_route_read(result);
 
 	if (route.kind == DIRECTORY_ROUTE_ELSEWHERE && look->wanted == WANTED_OURS)
-		tell(look->survey, look->key, look->name, STR("its domain is not one of ours"));
+		tell_dangling_name(look->survey, look->key, look->name,
+				   STR("its domain is not one of ours"));
 	else if (route.kind == DIRECTORY_ROUTE_REFUSE && look->wanted == WANTED_NODES)
-		tell(look->survey, look->key, look->key->name,
-		     STR("this node has none: default_domain is not a domain of ours"));
+		tell_dangling_name(
+			look->survey, look->key, look->key->name,
+			STR("this node has none: default_domain is not a domain of ours"));
 	else if (route.kind == DIRECTORY_ROUTE_REFUSE && is_dangling(route.status))
-		tell(look->survey, look->key, route.address, route.text);
+		tell_dangling_name(look->survey, look->key, route.address, route.text);
 	else if (route.kind == DIRECTORY_ROUTE_LOCAL)
-		take_local(look, &route);
+		take_local_route(look, &route);
 }
 
 static void on_answered(void *context, const struct directory_answer_text *answer)
@@ -125,9 +127,10 @@ static void on_answered(void *context, const struct directory_answer_text *answe
 		return;
 	}
 	if (look->wanted == WANTED_RECORD && !answer->exists)
-		tell(look->survey, look->key, look->name, STR("there is no such record"));
+		tell_dangling_name(look->survey, look->key, look->name,
+				   STR("there is no such record"));
 	for (size_t i = 0; look->wanted != WANTED_RECORD && i < answer->result_count; i++)
-		take_result(look, answer->results[i]);
+		take_route_result(look, answer->results[i]);
 	exchange_server_stop(server);
 }
 
@@ -144,7 +147,7 @@ static void look_for(struct survey *survey, const struct directory_record *recor
 			     &look->question);
 }
 
-static struct str join(struct survey *survey, const char *local, struct str domain)
+static struct str join_address_parts(struct survey *survey, const char *local, struct str domain)
 {
 	struct buffer address CLEANUP(buffer_clear) = {0};
 
@@ -159,7 +162,7 @@ static void look_at_domain(struct survey *survey, const struct directory_record 
 	if (str_equal(directory_record_field(record, "kind"), STR("relay")))
 		return;
 	look_for(survey, record, WANTED_OURS, DIRECTORY_NO_TABLE,
-		 join(survey, "postmaster@", record->key.name));
+		 join_address_parts(survey, "postmaster@", record->key.name));
 	if (target.length > 0 && config_domain_find(survey->config, target) == NULL)
 		look_for(survey, record, WANTED_RECORD, DIRECTORY_DOMAIN, target);
 }
@@ -172,7 +175,7 @@ static void look_at_address(struct survey *survey, const struct directory_record
 	if (str_equal(directory_record_field(record, "kind"), STR("refused")))
 		return;
 	if (address.length > 0 && address.data[0] == '@') /* the catch-all: try an address in it */
-		address = join(survey, "nobody-else", address);
+		address = join_address_parts(survey, "nobody-else", address);
 	look_for(survey, record, WANTED_OURS, DIRECTORY_NO_TABLE, address);
 	if (owner.length > 0)
 		look_for(survey, record, WANTED_ROUTE, DIRECTORY_NO_TABLE, owner);
@@ -198,7 +201,8 @@ static void look_at_server(struct survey *survey, const struct directory_record 
 	const char *problem = NULL;
 
 	if (found == NULL) {
-		tell(survey, &record->key, service, STR("the configuration has no such service"));
+		tell_dangling_name(survey, &record->key, service,
+				   STR("the configuration has no such service"));
 		return;
 	}
 	if (address.length > 0)
@@ -206,10 +210,10 @@ static void look_at_server(struct survey *survey, const struct directory_record 
 	if (problem == NULL)
 		return;
 	buffer_append_format(&why, "service %s %s", found->name, problem);
-	tell(survey, &record->key, address, buffer_view(&why));
+	tell_dangling_name(survey, &record->key, address, buffer_view(&why));
 }
 
-static void look_at(struct survey *survey, const struct directory_record *record)
+static void look_at_record(struct survey *survey, const struct directory_record *record)
 {
 	struct str server;
 
@@ -266,7 +270,7 @@ int directory_dangling(struct exchange_server *server, const struct config *conf
 
 	begin_survey(&survey, server, config, count);
 	for (size_t i = 0; i < count; i++)
-		look_at(&survey, &records[i]);
+		look_at_record(&survey, &records[i]);
 	return end_survey(&survey);
 }
 

@@ -31,7 +31,7 @@ const struct command_option command_directory_export_options[] = {
 	COMMAND_OPTION_END,
 };
 
-static int write_text(void *context, struct str text)
+static int write_exported_text(void *context, struct str text)
 {
 	(void)context;
 	if (fwrite(text.data, 1, text.length, stdout) == text.length)
@@ -52,8 +52,8 @@ static void left_out(void *context, const struct directory_key *key, const char 
 	fwrite(buffer_data(&line), 1, line.length, stderr);
 }
 
-static int run(const struct command *command, const struct exchange_export_settings *settings,
-	       const char *config_file)
+static int run_export(const struct command *command,
+		      const struct exchange_export_settings *settings, const char *config_file)
 {
 	struct command_directory directory;
 	int status = COMMAND_OK;
@@ -85,7 +85,7 @@ int command_directory_export(const struct command *command, int argc, char **arg
 		return status;
 	record = (struct exchange_settings){.domain = options.domain, .service = options.service};
 	settings.format = exchange_format_find(str_from(options.format));
-	settings.write = write_text;
+	settings.write = write_exported_text;
 	settings.left_out = left_out;
 	settings.context = &left_out_count;
 	if (options.table != NULL)
@@ -97,6 +97,6 @@ int command_directory_export(const struct command *command, int argc, char **arg
 		return command_usage(command, command_directory_no_table());
 	if (settings.format == EXCHANGE_ALIASES && options.domain == NULL)
 		return command_usage(command, "aliases are those of a --domain");
-	status = run(command, &settings, options.common.config_file);
+	status = run_export(command, &settings, options.common.config_file);
 	return status == COMMAND_OK && left_out_count > 0 ? COMMAND_FAILED : status;
 }

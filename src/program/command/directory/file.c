@@ -10,7 +10,7 @@
 enum { PIECE = 64 * 1024 };
 
 /* Copies a pipe's data to a file, because it must be read twice. */
-static int copy_input(int input)
+static int copy_import_input(int input)
 {
 	static char piece[PIECE];
 	int copy = os_stream_temporary();
@@ -43,7 +43,7 @@ int directory_file_open(struct directory_file *file)
 	error = os_stream_rewind(descriptor);
 	if (error == 0)
 		return 0;
-	file->descriptor = error == -ESPIPE ? copy_input(descriptor) : error;
+	file->descriptor = error == -ESPIPE ? copy_import_input(descriptor) : error;
 	if (!is_input)
 		os_file_close(descriptor);
 	return file->descriptor < 0 ? file->descriptor : 0;

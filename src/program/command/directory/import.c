@@ -102,7 +102,7 @@ static int pass_failed(struct job *job, int error)
 	return command_directory_failed(job->command, &job->directory);
 }
 
-static uint64_t count_of(const struct job *job, enum exchange_event event)
+static uint64_t count_of_import_event(const struct job *job, enum exchange_event event)
 {
 	return exchange_import_count(job->import, event);
 }
@@ -115,7 +115,7 @@ static int64_t count_removals(struct job *job)
 	job->teller.is_quiet = true;
 	error = exchange_import_remove(job->import, true);
 	job->teller.is_quiet = false;
-	return error < 0 ? error : (int64_t)count_of(job, EXCHANGE_REMOVED);
+	return error < 0 ? error : (int64_t)count_of_import_event(job, EXCHANGE_REMOVED);
 }
 
 static bool is_agreed(struct job *job, int64_t removals)
@@ -138,7 +138,8 @@ static bool is_agreed(struct job *job, int64_t removals)
 
 static uint64_t count_wrong(const struct job *job)
 {
-	return count_of(job, EXCHANGE_BAD) + count_of(job, EXCHANGE_REFUSED);
+	return count_of_import_event(job, EXCHANGE_BAD) +
+	       count_of_import_event(job, EXCHANGE_REFUSED);
 }
 
 static void print_json_summary(const struct job *job)
@@ -158,7 +159,8 @@ static void print_json_summary(const struct job *job)
 	json_field(&out, "dry_run");
 	buffer_append_string(&out, job->options->dry_run ? "true" : "false");
 	for (size_t i = 0; i < COUNT_OF(counts); i++)
-		json_field_number(&out, counts[i].name, count_of(job, counts[i].event));
+		json_field_number(&out, counts[i].name,
+				  count_of_import_event(job, counts[i].event));
 	json_field_number(&out, "wrong", count_wrong(job));
 	buffer_append_string(&out, "}\n");
 	fwrite(buffer_data(&out), 1, out.length, stdout);
@@ -174,13 +176,16 @@ static void print_summary(const struct job *job)
 	}
 	printf("%s%" PRIu64 " added, %" PRIu64 " changed, %" PRIu64 " removed; %" PRIu64
 	       " the same",
-	       would, count_of(job, EXCHANGE_ADDED), count_of(job, EXCHANGE_CHANGED),
-	       count_of(job, EXCHANGE_REMOVED), count_of(job, EXCHANGE_SAME));
-	if (count_of(job, EXCHANGE_DIFFERS) > 0)
+	       would, count_of_import_event(job, EXCHANGE_ADDED),
+	       count_of_import_event(job, EXCHANGE_CHANGED),
+	       count_of_import_event(job, EXCHANGE_REMOVED),
+	       count_of_import_event(job, EXCHANGE_SAME));
+	if (count_of_import_event(job, EXCHANGE_DIFFERS) > 0)
 		printf(", %" PRIu64 " different and left as they are (see --update)",
-		       count_of(job, EXCHANGE_DIFFERS));
-	if (count_of(job, EXCHANGE_KEPT) > 0)
-		printf(", %" PRIu64 " left as others made them", count_of(job, EXCHANGE_KEPT));
+		       count_of_import_event(job, EXCHANGE_DIFFERS));
+	if (count_of_import_event(job, EXCHANGE_KEPT) > 0)
+		printf(", %" PRIu64 " left as others made them",
+		       count_of_import_event(job, EXCHANGE_KEPT));
 	if (count_wrong(job) > 0)
 		printf(", %" PRIu64 " wrong", count_wrong(job));
 	putchar('\n');
@@ -191,11 +196,11 @@ static int refuse_file(const struct job *job)
 	fprintf(stderr,
 		"stagepost %s: %" PRIu64 " lines are wrong, nothing was changed; --partial imports "
 		"the others\n",
-		job->command->name, count_of(job, EXCHANGE_BAD));
+		job->command->name, count_of_import_event(job, EXCHANGE_BAD));
 	return COMMAND_FAILED;
 }
 
-static int apply(struct job *job)
+static int apply_import(struct job *job)
 {
 	int error = directory_file_pass(&job->file, job->import, exchange_import_apply);
 
@@ -205,7 +210,9 @@ static int apply(struct job *job)
 		return pass_failed(job, error);
 	directory_teller_end_progress(&job->teller);
 	print_summary(job);
-	return count_wrong(job) + count_of(job, EXCHANGE_KEPT) + count_of(job, EXCHANGE_DIFFERS) > 0
+	return count_wrong(job) + count_of_import_event(job, EXCHANGE_KEPT) +
+				       count_of_import_event(job, EXCHANGE_DIFFERS) >
+			       0
 		       ? COMMAND_FAILED
 		       : COMMAND_OK;
 }
@@ -219,7 +226,7 @@ static int check_and_apply(struct job *job)
 	if (error < 0)
 		return read_failed(job, error);
 	directory_teller_end_progress(&job->teller);
-	if (count_of(job, EXCHANGE_BAD) > 0 && !options->partial && !options->dry_run)
+	if (count_of_import_event(job, EXCHANGE_BAD) > 0 && !options->partial && !options->dry_run)
 		return refuse_file(job);
 	if (options->replace && !options->dry_run && !options->yes) {
 		removals = count_removals(job);
@@ -229,10 +236,10 @@ static int check_and_apply(struct job *job)
 			return COMMAND_FAILED;
 		exchange_import_forget(job->import, EXCHANGE_REMOVED);
 	}
-	return apply(job);
+	return apply_import(job);
 }
 
-static int run(struct job *job)
+static int run_import(struct job *job)
 {
 	const struct exchange_import_settings settings = {
 		.mode = job->options->update    ? EXCHANGE_UPDATE
@@ -301,7 +308,7 @@ int command_directory_import(const struct command *command, int argc, char **arg
 	job.teller.shows_progress = isatty(STDERR_FILENO) && !options.dry_run;
 	if (!command_directory_open(options.common.config_file, &job.directory))
 		return COMMAND_FAILED;
-	status = run(&job);
+	status = run_import(&job);
 	command_directory_close(&job.directory);
 	return status;
 }

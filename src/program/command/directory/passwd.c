@@ -52,7 +52,7 @@ struct job {
 	bool has_failed;
 };
 
-static int fail(const struct job *job, const char *why)
+static int fail_passwd(const struct job *job, const char *why)
 {
 	fprintf(stderr, "stagepost %s: %s\n", job->command->name, why);
 	return COMMAND_FAILED;
@@ -76,7 +76,7 @@ static int read_input(struct buffer *out)
 	return count < 0 ? (int)count : 0;
 }
 
-static void wipe(struct buffer *secret)
+static void wipe_secret(struct buffer *secret)
 {
 	if (secret->capacity > 0)
 		explicit_bzero(secret->memory, secret->capacity);
@@ -85,7 +85,7 @@ static void wipe(struct buffer *secret)
 
 static int ask_twice(struct buffer *out)
 {
-	struct buffer again CLEANUP(wipe) = {0};
+	struct buffer again CLEANUP(wipe_secret) = {0};
 	int error = os_terminal_ask_secret("New password: ", TYPED_MAX, out);
 
 	(void)buffer_reserve(&again, TYPED_MAX + 1);
@@ -96,7 +96,7 @@ static int ask_twice(struct buffer *out)
 	return error;
 }
 
-static const char *explain(int error)
+static const char *explain_password_error(int error)
 {
 	switch (error) {
 	case -EINVAL:
@@ -115,7 +115,7 @@ static const char *explain(int error)
 	}
 }
 
-static void add_field(struct job *job, const char *name, struct str value)
+static void add_password_field(struct job *job, const char *name, struct str value)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
 
@@ -125,7 +125,7 @@ static void add_field(struct job *job, const char *name, struct str value)
 }
 
 /* Hashes SECRET by each of the methods, into the fields. */
-static int hash(struct job *job, struct str secret)
+static int hash_password_by_methods(struct job *job, struct str secret)
 {
 	struct str methods = str_from(job->options->methods);
 	struct str name;
@@ -140,21 +140,21 @@ static int hash(struct job *job, struct str secret)
 						&made);
 		if (error < 0)
 			return error;
-		add_field(job, "password", buffer_view(&made));
+		add_password_field(job, "password", buffer_view(&made));
 	}
 	return 0;
 }
 
 static int take_password(struct job *job)
 {
-	struct buffer secret CLEANUP(wipe) = {0};
+	struct buffer secret CLEANUP(wipe_secret) = {0};
 	int error;
 
 	(void)buffer_reserve(&secret, TYPED_MAX + 1); /* growing would leave a copy in memory */
 	error = isatty(STDIN_FILENO) ? ask_twice(&secret) : read_input(&secret);
 	if (error == 0)
-		error = hash(job, buffer_view(&secret));
-	return error < 0 ? fail(job, explain(error)) : COMMAND_OK;
+		error = hash_password_by_methods(job, buffer_view(&secret));
+	return error < 0 ? fail_passwd(job, explain_password_error(error)) : COMMAND_OK;
 }
 
 /* --- the user --- */
@@ -177,7 +177,7 @@ static void keep_fields(struct job *job, const struct directory_answer_text *ans
 	}
 }
 
-static void on_user(void *context, const struct directory_answer_text *answer)
+static void on_user_record(void *context, const struct directory_answer_text *answer)
 {
 	struct job *job = context;
 
@@ -189,7 +189,7 @@ static void on_user(void *context, const struct directory_answer_text *answer)
 	exchange_server_stop(&job->directory.server);
 }
 
-static void on_done(void *context, const struct directory_answer_text *answer)
+static void on_passwords_stored(void *context, const struct directory_answer_text *answer)
 {
 	struct job *job = context;
 
@@ -197,18 +197,18 @@ static void on_done(void *context, const struct directory_answer_text *answer)
 	exchange_server_stop(&job->directory.server);
 }
 
-static int find_user(struct job *job)
+static int find_user_record(struct job *job)
 {
-	job->question = (struct directory_question){.answered = on_user, .context = job};
+	job->question = (struct directory_question){.answered = on_user_record, .context = job};
 	directory_client_get(job->directory.server.client, directory_table_name(DIRECTORY_USER),
 			     buffer_view(&job->name), DIRECTORY_PATIENCE_US, &job->question);
 	exchange_server_wait(&job->directory.server, &job->question);
 	if (job->has_failed)
 		return command_directory_failed(job->command, &job->directory);
 	if (!job->exists && !job->options->create)
-		return fail(job, "there is no such user; --create makes one");
+		return fail_passwd(job, "there is no such user; --create makes one");
 	if (job->exists && job->options->create)
-		return fail(job, "the user exists already");
+		return fail_passwd(job, "the user exists already");
 	return COMMAND_OK;
 }
 
@@ -220,11 +220,12 @@ static int change_user(struct job *job)
 	for (unsigned i = 0; status == COMMAND_OK && i < COMMAND_DIRECTORY_ATTEMPTS; i++) {
 		if (i > 0)
 			os_clock_pause_ms(COMMAND_DIRECTORY_PAUSE_MS);
-		status = find_user(job);
+		status = find_user_record(job);
 		if (status != COMMAND_OK)
 			break;
 		job->directory.server.error = DIRECTORY_ERROR_NONE;
-		job->question = (struct directory_question){.answered = on_done, .context = job};
+		job->question = (struct directory_question){.answered = on_passwords_stored,
+							    .context = job};
 		directory_client_edit(job->directory.server.client,
 				      directory_table_name(DIRECTORY_USER), buffer_view(&job->name),
 				      job->version, job->fields, job->field_count, &job->question);
@@ -265,7 +266,7 @@ static void warn_of_methods(const struct job *job)
 	}
 }
 
-static void warn(const struct job *job)
+static void warn_of_user_state(const struct job *job)
 {
 	if (!job->options->remove)
 		warn_of_methods(job);
@@ -296,14 +297,14 @@ static const char *check_methods(const char *methods)
 			return command_allowed("there is no such method", method_name,
 					       DIRECTORY_PASSWORD_METHODS);
 		if (!directory_password_is_available(method))
-			return explain(-ENOTSUP);
+			return explain_password_error(-ENOTSUP);
 	}
 	return NULL;
 }
 
-static int run(struct job *job)
+static int run_passwd(struct job *job)
 {
-	int status = find_user(job); /* before anybody types a password */
+	int status = find_user_record(job); /* before anybody types a password */
 
 	if (status == COMMAND_OK && !job->options->remove) {
 		job->field_count = 0;
@@ -338,9 +339,9 @@ int command_directory_passwd(const struct command *command, int argc, char **arg
 		return COMMAND_FAILED;
 	}
 	job.arena = arena_new();
-	status = run(&job);
+	status = run_passwd(&job);
 	if (status == COMMAND_OK)
-		warn(&job);
+		warn_of_user_state(&job);
 	arena_free(job.arena);
 	buffer_clear(&job.name);
 	command_directory_close(&job.directory);

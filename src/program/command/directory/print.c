@@ -69,7 +69,7 @@ static void (*const sayings[])(const struct directory_route *route, struct buffe
 	[DIRECTORY_ROUTE_ELSEWHERE] = say_elsewhere, [DIRECTORY_ROUTE_OTHER] = say_other,
 };
 
-static void print_words(const char *key, const struct directory_route *route)
+static void print_route_words(const char *key, const struct directory_route *route)
 {
 	struct buffer text = {0};
 	struct buffer line = {0};
@@ -121,7 +121,7 @@ bool command_directory_print_route(const char *key, bool json,
 		struct directory_route route = directory_route_read(answer->results[i]);
 
 		if (!json)
-			print_words(key, &route);
+			print_route_words(key, &route);
 		is_refused |= answer->result_count == 1 && route.kind == DIRECTORY_ROUTE_REFUSE;
 	}
 	return !is_refused;

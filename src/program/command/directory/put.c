@@ -22,7 +22,7 @@ struct record_fields {
 };
 
 /* Converts "NAME=VALUE" to "NAME VALUE" in place. */
-static bool take_field(char *argument, struct str *field_out)
+static bool take_field_argument(char *argument, struct str *field_out)
 {
 	char *equals = strchr(argument, '=');
 
@@ -34,8 +34,8 @@ static bool take_field(char *argument, struct str *field_out)
 }
 
 /* The KEY and what follows it; false: end with EXCHANGE's status. */
-static bool parse_record(struct directory_asking *asking, int argc, char **argv,
-			 struct record_fields *record)
+static bool parse_record_arguments(struct directory_asking *asking, int argc, char **argv,
+				   struct record_fields *record)
 {
 	const char *problem = NULL;
 	int first;
@@ -49,7 +49,7 @@ static bool parse_record(struct directory_asking *asking, int argc, char **argv,
 	for (int i = first + 1; i < argc && problem == NULL; i++) {
 		if (record->count == DIRECTORY_FIELDS_MAX)
 			problem = "a record has at most 1000 fields";
-		else if (!take_field(argv[i], &record->fields[record->count++]))
+		else if (!take_field_argument(argv[i], &record->fields[record->count++]))
 			problem = "a field is written NAME=VALUE";
 	}
 	if (problem != NULL)
@@ -57,17 +57,17 @@ static bool parse_record(struct directory_asking *asking, int argc, char **argv,
 	return problem == NULL;
 }
 
-static struct str field_name(struct str field)
+static struct str name_of_record_field(struct str field)
 {
 	ptrdiff_t space = str_find(field, ' ');
 
 	return space < 0 ? field : str_slice(field.data, (size_t)space);
 }
 
-static bool has_field(const struct record_fields *record, struct str name)
+static bool has_record_field(const struct record_fields *record, struct str name)
 {
 	for (size_t i = 0; i < record->count; i++)
-		if (str_equal(field_name(record->fields[i]), name))
+		if (str_equal(name_of_record_field(record->fields[i]), name))
 			return true;
 	return false;
 }
@@ -93,7 +93,7 @@ static void on_read(void *context, const struct directory_answer_text *answer)
 }
 
 /* What the directory has of the record now: nothing if there is none. */
-static void read_record(struct directory_asking *asking, struct record_fields *record)
+static void read_record_to_change(struct directory_asking *asking, struct record_fields *record)
 {
 	struct record_reading reading = {asking, record};
 	struct directory_question question = {.answered = on_read, .context = &reading};
@@ -114,10 +114,10 @@ static bool keeps_all(struct directory_asking *asking, const struct record_field
 	struct buffer lacking CLEANUP(buffer_clear) = {0};
 
 	for (size_t i = 0; i < there->count; i++) {
-		struct str name = field_name(there->fields[i]);
+		struct str name = name_of_record_field(there->fields[i]);
 
-		if (has_field(record, name) ||
-		    (i > 0 && str_equal(field_name(there->fields[i - 1]), name)))
+		if (has_record_field(record, name) ||
+		    (i > 0 && str_equal(name_of_record_field(there->fields[i - 1]), name)))
 			continue;
 		buffer_append_format(&lacking, "%s" STR_FORMAT, lacking.length > 0 ? ", " : "",
 				     STR_ARGUMENTS(name));
@@ -180,7 +180,7 @@ static int change_record(struct directory_asking *asking, record_maker *make,
 	for (unsigned i = 0; !is_done && i < COMMAND_DIRECTORY_ATTEMPTS; i++) {
 		if (i > 0)
 			os_clock_pause_ms(COMMAND_DIRECTORY_PAUSE_MS);
-		read_record(asking, &there);
+		read_record_to_change(asking, &there);
 		is_done = asking->status != COMMAND_OK || !make(asking, &there, wanted, &made);
 		made.version = there.version;
 		is_done = is_done || edit_record(asking, &made);
@@ -202,7 +202,7 @@ int command_directory_put(const struct command *command, int argc, char **argv)
 	struct directory_asking asking = {.command = command, .options.table = "address"};
 	struct record_fields record = {.count = 0};
 
-	if (!parse_record(&asking, argc, argv, &record) ||
+	if (!parse_record_arguments(&asking, argc, argv, &record) ||
 	    !directory_asking_begin(&asking, directory_asking_changed))
 		return asking.status;
 	return asking.options.replace ? replace_record(&asking, &record)
@@ -210,15 +210,16 @@ int command_directory_put(const struct command *command, int argc, char **argv)
 }
 
 /* Those of THERE that are not in CHANGES, then what CHANGES gives a value. */
-static bool merge(const struct record_fields *there, const struct record_fields *changes,
-		  struct record_fields *out)
+static bool merge_record_fields(const struct record_fields *there,
+				const struct record_fields *changes, struct record_fields *out)
 {
 	out->count = 0;
 	for (size_t i = 0; i < there->count; i++)
-		if (!has_field(changes, field_name(there->fields[i])))
+		if (!has_record_field(changes, name_of_record_field(there->fields[i])))
 			out->fields[out->count++] = there->fields[i];
 	for (size_t i = 0; i < changes->count; i++) {
-		if (field_name(changes->fields[i]).length + 1 == changes->fields[i].length)
+		if (name_of_record_field(changes->fields[i]).length + 1 ==
+		    changes->fields[i].length)
 			continue;
 		if (out->count == DIRECTORY_FIELDS_MAX)
 			return false;
@@ -233,7 +234,7 @@ static bool make_changed(struct directory_asking *asking, const struct record_fi
 	if (there->count == 0) {
 		directory_asking_say_none(asking);
 		asking->status = COMMAND_FAILED;
-	} else if (!merge(there, wanted, out)) {
+	} else if (!merge_record_fields(there, wanted, out)) {
 		asking->status = command_usage(asking->command, "a record has at most 1000 fields");
 	}
 	return asking->status == COMMAND_OK;
@@ -244,7 +245,7 @@ int command_directory_set(const struct command *command, int argc, char **argv)
 	struct directory_asking asking = {.command = command, .options.table = "address"};
 	struct record_fields changes = {.count = 0};
 
-	if (!parse_record(&asking, argc, argv, &changes) ||
+	if (!parse_record_arguments(&asking, argc, argv, &changes) ||
 	    !directory_asking_begin(&asking, directory_asking_changed))
 		return asking.status;
 	return change_record(&asking, make_changed, &changes);

@@ -28,14 +28,14 @@ static bool is_first_of_its_name(const struct directory_record *record, size_t i
 	return index == 0 || !str_equal(record->fields[index - 1].name, record->fields[index].name);
 }
 
-static bool has_name(const struct directory_record *record, struct str name)
+static bool has_field_named(const struct directory_record *record, struct str name)
 {
 	return record != NULL && directory_record_find(record, name).length > 0;
 }
 
 /* What is printed of two hashes is the same. */
-static bool is_equal(const struct directory_record *a, const struct directory_record *b,
-		     struct str name)
+static bool are_fields_equal(const struct directory_record *a, const struct directory_record *b,
+			     struct str name)
 {
 	size_t j = 0;
 
@@ -64,10 +64,11 @@ static void each_difference(const struct exchange_report *report,
 
 	for (size_t i = 0; was != NULL && i < was->field_count; i++)
 		if (is_first_of_its_name(was, i) &&
-		    (becomes == NULL || !is_equal(was, becomes, was->fields[i].name)))
+		    (becomes == NULL || !are_fields_equal(was, becomes, was->fields[i].name)))
 			each(teller, report, was->fields[i].name);
 	for (size_t i = 0; becomes != NULL && i < becomes->field_count; i++)
-		if (is_first_of_its_name(becomes, i) && !has_name(was, becomes->fields[i].name))
+		if (is_first_of_its_name(becomes, i) &&
+		    !has_field_named(was, becomes->fields[i].name))
 			each(teller, report, becomes->fields[i].name);
 }
 
@@ -78,7 +79,7 @@ static void append_values(const struct directory_record *record, struct str name
 {
 	const char *before = "";
 
-	if (!has_name(record, name))
+	if (!has_field_named(record, name))
 		buffer_append_string(out, "(none)");
 	for (size_t i = 0; record != NULL && i < record->field_count; i++) {
 		struct buffer value CLEANUP(buffer_clear) = {0};
@@ -92,7 +93,7 @@ static void append_values(const struct directory_record *record, struct str name
 	}
 }
 
-static void append_record(const struct directory_key *key, struct buffer *out)
+static void append_record_key(const struct directory_key *key, struct buffer *out)
 {
 	struct buffer shown CLEANUP(buffer_clear) = {0};
 
@@ -108,7 +109,7 @@ static void append_difference(struct directory_teller *teller, const struct exch
 		buffer_append_format(&teller->line, "%s:%u: ", report->file, report->line);
 	else
 		buffer_append_format(&teller->line, "%s ", VERBS[report->event]);
-	append_record(report->key, &teller->line);
+	append_record_key(report->key, &teller->line);
 	buffer_append_format(&teller->line, " " STR_FORMAT ": ", STR_ARGUMENTS(name));
 	append_values(report->was, name, &teller->line);
 	buffer_append_string(&teller->line, " -> ");
@@ -132,7 +133,7 @@ static void tell_people(struct directory_teller *teller, const struct exchange_r
 			each_difference(report, append_difference, teller);
 		} else {
 			buffer_append_format(&teller->line, "%s ", VERBS[report->event]);
-			append_record(report->key, &teller->line);
+			append_record_key(report->key, &teller->line);
 			buffer_append_byte(&teller->line, '\n');
 		}
 		print_lines(teller, stdout);

@@ -23,7 +23,7 @@ struct watch {
 };
 
 /* Nothing arrives while there is no server, so its loss and return are printed, once each. */
-static void look(void *context)
+static void watch_server_connection(void *context)
 {
 	struct watch *watch = context;
 	struct buffer problem = {0};
@@ -77,7 +77,7 @@ int command_directory_watch(const struct command *command, int argc, char **argv
 	if (!command_directory_open(watch.options.config_file, &watch.directory))
 		return COMMAND_FAILED;
 	loop = watch.directory.server.loop;
-	watch.timer = os_timer_new(loop, look, &watch);
+	watch.timer = os_timer_new(loop, watch_server_connection, &watch);
 	os_timer_start(watch.timer, LOOK_US);
 	directory_client_watch(watch.directory.server.client, on_change, &watch.options);
 	os_loop_run(loop); /* until a signal, or the reader of the output has gone */
@@ -126,21 +126,22 @@ static bool is_of_status(struct str name)
 	return false;
 }
 
-static void add(struct stats *stats, struct str name, struct str value);
+static void add_stats_value(struct stats *stats, struct str name, struct str value);
 
 /* How it ends that the data are held. */
 static void add_end_of_hold(struct stats *stats)
 {
 	if (stats->options->common.json)
-		add(stats, STR("ended_by"), STR("stagepost directory accept"));
+		add_stats_value(stats, STR("ended_by"), STR("stagepost directory accept"));
 	else
-		add(stats, STR("ended_by"),
-		    STR("\"stagepost directory accept\", if these data are right; or put back "
-			"those "
-			"that were seen before. Until then mail is deferred (451)."));
+		add_stats_value(
+			stats, STR("ended_by"),
+			STR("\"stagepost directory accept\", if these data are right; or put back "
+			    "those "
+			    "that were seen before. Until then mail is deferred (451)."));
 }
 
-static void add(struct stats *stats, struct str name, struct str value)
+static void add_stats_value(struct stats *stats, struct str name, struct str value)
 {
 	char copy[64];
 
@@ -166,7 +167,7 @@ static void add(struct stats *stats, struct str name, struct str value)
 	buffer_append_byte(&stats->out, '\n');
 }
 
-static void on_stats(void *context, const struct directory_answer_text *answer)
+static void on_directory_stats(void *context, const struct directory_answer_text *answer)
 {
 	struct stats *stats = context;
 
@@ -176,7 +177,7 @@ static void on_stats(void *context, const struct directory_answer_text *answer)
 		struct str value;
 
 		directory_frame_split_result(answer->results[i], &name, &value);
-		add(stats, name, value);
+		add_stats_value(stats, name, value);
 		if (str_equal(name, STR("held")))
 			add_end_of_hold(stats);
 	}
@@ -197,12 +198,12 @@ static bool count_table(struct stats *stats, enum directory_table table)
 	exchange_pages_free(pages);
 	buffer_append_number(&text, total);
 	if (result == 0)
-		add(stats, str_from(directory_table_name(table)), buffer_view(&text));
+		add_stats_value(stats, str_from(directory_table_name(table)), buffer_view(&text));
 	buffer_clear(&text);
 	return result == 0;
 }
 
-static void count_tables(struct stats *stats)
+static void count_records_of_tables(struct stats *stats)
 {
 	for (unsigned i = DIRECTORY_DOMAIN; i < DIRECTORY_TABLES && !stats->has_failed; i++)
 		stats->has_failed = !count_table(stats, (enum directory_table)i);
@@ -228,11 +229,12 @@ static int tell_stats(const struct command *command, int argc, char **argv, bool
 		return COMMAND_FAILED;
 	if (options.common.json)
 		buffer_append_byte(&stats.out, '{');
-	stats.question = (struct directory_question){.answered = on_stats, .context = &stats};
+	stats.question =
+		(struct directory_question){.answered = on_directory_stats, .context = &stats};
 	directory_client_stats(stats.directory.server.client, &stats.question);
 	exchange_server_wait(&stats.directory.server, &stats.question);
 	if (!stats.has_failed && options.count)
-		count_tables(&stats);
+		count_records_of_tables(&stats);
 	if (options.common.json)
 		end_json(&stats);
 	if (stats.has_failed)

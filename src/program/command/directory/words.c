@@ -10,7 +10,7 @@ static const char *table_name(unsigned i)
 	return directory_table_name((enum directory_table)(DIRECTORY_NO_TABLE + 1 + i));
 }
 
-static const char *format_name(unsigned i)
+static const char *name_of_exchange_format(unsigned i)
 {
 	return exchange_format_name((enum exchange_format)i);
 }
@@ -29,5 +29,5 @@ const char *command_directory_no_listed_table(void)
 
 const char *command_directory_no_format(const char *what)
 {
-	return command_allowed(what, format_name, EXCHANGE_FORMATS);
+	return command_allowed(what, name_of_exchange_format, EXCHANGE_FORMATS);
 }

@@ -21,7 +21,7 @@ struct adoption {
 };
 
 /* By the manager, which would not notice the file at once; or directly if none runs. */
-static int set_trigger(const struct adoption *adoption, struct str name, const char *reason)
+static int set_adopted_trigger(const struct adoption *adoption, struct str name, const char *reason)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
 	struct buffer answer CLEANUP(buffer_clear) = {0};
@@ -38,7 +38,7 @@ static int set_trigger(const struct adoption *adoption, struct str name, const c
 
 static int on_wait(void *context, struct str name)
 {
-	return set_trigger(context, name, "messages that were adopted wait for it");
+	return set_adopted_trigger(context, name, "messages that were adopted wait for it");
 }
 
 /* The manager reads from the file what ends the hold. */
@@ -52,11 +52,11 @@ static int on_hold(void *context, struct mail_id id, struct str until)
 	if (until.length > 0)
 		error = queue_trigger_set_until(adoption->here, hold, os_clock_wall_us(),
 						STR("held by the operator"), until);
-	return error < 0 ? error : set_trigger(adoption, hold, "held by the operator");
+	return error < 0 ? error : set_adopted_trigger(adoption, hold, "held by the operator");
 }
 
-static int on_report(void *context, const struct queue_control *control, int data,
-		     struct mail_envelope **envelope_out, struct buffer *content)
+static int on_report_to_adopt(void *context, const struct queue_control *control, int data,
+			      struct mail_envelope **envelope_out, struct buffer *content)
 {
 	const struct adoption *adoption = context;
 
@@ -75,7 +75,7 @@ static void on_adopted(void *context, struct mail_id there, struct mail_id here)
 	printf("%s is now %s\n", from, to);
 }
 
-static void on_left(void *context, const char *path, const char *why)
+static void on_message_left_there(void *context, const char *path, const char *why)
 {
 	struct adoption *adoption = context;
 
@@ -83,14 +83,14 @@ static void on_left(void *context, const char *path, const char *why)
 	printf("%s stays there: %s\n", path, why);
 }
 
-static void on_renumbered(void *context, uint64_t old, uint64_t number)
+static void on_adopted_message_renumbered(void *context, uint64_t old, uint64_t number)
 {
 	(void)context;
 	printf("%llu there is now %llu there\n", (unsigned long long)old,
 	       (unsigned long long)number);
 }
 
-static void on_progress(void *context, uint64_t count)
+static void on_adoption_progress(void *context, uint64_t count)
 {
 	(void)context;
 	(void)count;
@@ -99,9 +99,9 @@ static void on_progress(void *context, uint64_t count)
 /* The queue must not be in the middle of a repair, whose data are nowhere else. */
 static int finish_repair(struct adoption *adoption)
 {
-	const struct queue_repair options = {.renumbered = on_renumbered,
-					     .set_aside = on_left,
-					     .progress = on_progress,
+	const struct queue_repair options = {.renumbered = on_adopted_message_renumbered,
+					     .set_aside = on_message_left_there,
+					     .progress = on_adoption_progress,
 					     .context = adoption};
 	int pending = queue_repair_is_pending(adoption->there);
 
@@ -113,9 +113,9 @@ static int copy_all(struct adoption *adoption)
 	const struct queue_intake_options spares = {.spares = 0};
 	const struct queue_adopt options = {.wait = on_wait,
 					    .hold = on_hold,
-					    .report = on_report,
+					    .report = on_report_to_adopt,
 					    .adopted = on_adopted,
-					    .left = on_left,
+					    .left = on_message_left_there,
 					    .context = adoption};
 	struct queue_intake *intake = NULL;
 	int error = finish_repair(adoption);
@@ -130,7 +130,7 @@ static int copy_all(struct adoption *adoption)
 	return error;
 }
 
-static bool is_same(const struct queue_store *a, const struct queue_store *b)
+static bool is_same_queue_store(const struct queue_store *a, const struct queue_store *b)
 {
 	struct os_file_info first;
 	struct os_file_info second;
@@ -154,7 +154,7 @@ static struct queue_store *open_there(const struct queue_store *here, const char
 			STR_ARGUMENTS(buffer_view(&reason)));
 		return NULL;
 	}
-	if (is_same(here, store))
+	if (is_same_queue_store(here, store))
 		fprintf(stderr, "stagepost: %s is this very queue\n", path);
 	else if (command_queue_lock(store, path))
 		return store;
@@ -162,7 +162,7 @@ static struct queue_store *open_there(const struct queue_store *here, const char
 	return NULL;
 }
 
-static int adopt(struct adoption *adoption, const char *path)
+static int adopt_queue(struct adoption *adoption, const char *path)
 {
 	int error;
 
@@ -196,7 +196,7 @@ int command_queue_adopt(const struct command *command, int argc, char **argv)
 	adoption.config = config;
 	adoption.here = command_queue_open_for_change(config);
 	if (adoption.here != NULL)
-		result = adopt(&adoption, argv[options.first]);
+		result = adopt_queue(&adoption, argv[options.first]);
 	queue_store_close(adoption.here);
 	config_free(config);
 	return result;

@@ -4,7 +4,7 @@
 #include "os/clock.h"
 #include "os/file/file.h"
 
-static int read_original(int data, uint64_t size, struct buffer *out)
+static int read_original_to_adopt(int data, uint64_t size, struct buffer *out)
 {
 	enum { PIECE = 64 * 1024 };
 
@@ -32,7 +32,7 @@ int queue_adopt_report(const struct config *config, const struct queue_control *
 	if (notice.count == 0 || bounce_route(control->envelope->sender, config, &notice.sender,
 					      &notice.recipient) != BOUNCE_SEND)
 		return 0;
-	error = read_original(data, notice_original_max(control, config), &original);
+	error = read_original_to_adopt(data, notice_original_max(control, config), &original);
 	if (error < 0)
 		return error;
 	notice.original = buffer_view(&original);

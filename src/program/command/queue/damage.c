@@ -36,7 +36,8 @@ void command_damage_print(struct buffer *out, const char *path,
 		buffer_append_string(out, ", too few bytes found");
 }
 
-static void add_checksum(struct buffer *out, const char *name, bool is_known, uint32_t checksum)
+static void add_checksum_json(struct buffer *out, const char *name, bool is_known,
+			      uint32_t checksum)
 {
 	char text[sizeof "00000000"];
 
@@ -56,7 +57,7 @@ void command_damage_print_json(struct buffer *out, const char *path,
 		json_field_number(out, "line", difference->line);
 	json_field_number(out, "at", difference->at);
 	json_field_number(out, "length", difference->length);
-	add_checksum(out, "expected", difference->has_expected, difference->expected);
-	add_checksum(out, "found", difference->has_found, difference->found);
+	add_checksum_json(out, "expected", difference->has_expected, difference->expected);
+	add_checksum_json(out, "found", difference->has_found, difference->found);
 	buffer_append_byte(out, '}');
 }

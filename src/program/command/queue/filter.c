@@ -27,7 +27,7 @@ bool queue_filter_is_given(const struct queue_filter *filter)
 	       filter->held;
 }
 
-static struct str word(const char *text)
+static struct str text_of_filter_option(const char *text)
 {
 	return text != NULL ? str_from(text) : STR("");
 }
@@ -49,7 +49,7 @@ static bool has_empty_word(const struct queue_filter *filter)
 static bool parse_trigger(struct queue_filter *filter, struct str *trigger_out,
 			  const char **why_out)
 {
-	*trigger_out = word(filter->trigger);
+	*trigger_out = text_of_filter_option(filter->trigger);
 	if (filter->host != NULL) {
 		int length = snprintf(filter->host_trigger, sizeof filter->host_trigger, "host.%s",
 				      filter->host);
@@ -91,12 +91,12 @@ bool queue_filter_parse(struct queue_filter *filter, struct listing_filter *pars
 			const char **why_out)
 {
 	struct listing_filter parsed = {
-		.sender = word(filter->sender),
-		.recipient = word(filter->recipient),
-		.domain = word(filter->domain),
-		.transport = word(filter->transport),
-		.reason = word(filter->reason),
-		.user = word(filter->user),
+		.sender = text_of_filter_option(filter->sender),
+		.recipient = text_of_filter_option(filter->recipient),
+		.domain = text_of_filter_option(filter->domain),
+		.transport = text_of_filter_option(filter->transport),
+		.reason = text_of_filter_option(filter->reason),
+		.user = text_of_filter_option(filter->user),
 		.has_client = filter->client != NULL,
 		.is_held = filter->held,
 	};

@@ -52,7 +52,7 @@ static int list_one(void *context, const struct listing_entry *entry)
 }
 
 /* The number of all messages in the queue; -1: unknown. */
-static int64_t count_all(struct queue_store *store)
+static int64_t count_all_messages(struct queue_store *store)
 {
 	const struct listing_filter all = {0};
 	int64_t count = 0;
@@ -60,10 +60,10 @@ static int64_t count_all(struct queue_store *store)
 	return listing_each(store, &all, count_one, &count) == 0 ? count : -1;
 }
 
-static void say_none(struct queue_store *store, const struct listing_filter *filter)
+static void say_no_message_matches(struct queue_store *store, const struct listing_filter *filter)
 {
 	/* a user who sees only his own messages must not learn about others */
-	int64_t count = filter->is_of_one_user ? 0 : count_all(store);
+	int64_t count = filter->is_of_one_user ? 0 : count_all_messages(store);
 
 	if (count > 0)
 		printf("No message matches; %lld in the queue\n", (long long)count);
@@ -84,7 +84,7 @@ static int list_store(struct queue_store *store, const struct listing_filter *fi
 	if (result < 0)
 		return command_queue_failed("list", result);
 	if (!list.json && list.count == 0)
-		say_none(store, filter);
+		say_no_message_matches(store, filter);
 	else if (!list.json)
 		printf("-- %llu Kbytes in %llu Request%s.\n",
 		       (unsigned long long)(list.bytes + 1023) / 1024,
@@ -93,7 +93,7 @@ static int list_store(struct queue_store *store, const struct listing_filter *fi
 }
 
 /* With the rights of the queue's owner, every user can list the messages that he has queued. */
-static void limit(struct listing_filter *filter)
+static void limit_filter_to_own_messages(struct listing_filter *filter)
 {
 	if (os_process_is_privileged() && !os_process_was_started_by_owner(&filter->uid))
 		filter->is_of_one_user = true;
@@ -117,7 +117,7 @@ static int list_queue(const char *config_file, const struct listing_filter *want
 	struct manager_why why = {.run = config != NULL ? config->run : NULL};
 	int status = COMMAND_FAILED;
 
-	limit(&limited);
+	limit_filter_to_own_messages(&limited);
 	limited.ask_why = manager_why_ask;
 	limited.why_context = &why;
 	limited.has_pauses = store != NULL && (has_paused(config) || manager_why_has_pauses(&why));

@@ -207,9 +207,9 @@ static void append_limit(struct buffer *out, const struct monitor_limits *limits
 }
 
 /* What is wrong comes first. After the bar: 'NAME=VALUE[UNIT];WARN;CRITICAL'. */
-static void append_line(struct buffer *out, const struct monitor *monitor,
-			const struct monitor_limits *limits, const struct reading *readings,
-			int count, enum queue_monitor_status status)
+static void append_monitor_line(struct buffer *out, const struct monitor *monitor,
+				const struct monitor_limits *limits, const struct reading *readings,
+				int count, enum queue_monitor_status status)
 {
 	static const char *const units[] = {
 		[MONITOR_COUNT] = "", [MONITOR_SECONDS] = "s", [MONITOR_BYTES] = "B"};
@@ -247,9 +247,9 @@ static void append_line(struct buffer *out, const struct monitor *monitor,
 	buffer_append_byte(out, '\n');
 }
 
-static void append_json(struct buffer *out, const struct monitor *monitor,
-			const struct monitor_limits *limits, const struct reading *readings,
-			int count, enum queue_monitor_status status)
+static void append_monitor_json(struct buffer *out, const struct monitor *monitor,
+				const struct monitor_limits *limits, const struct reading *readings,
+				int count, enum queue_monitor_status status)
 {
 	static const char *const names[] = {"ok", "warning", "critical", "unknown"};
 	static const char *const levels[] = {"warn", "critical"};
@@ -278,7 +278,8 @@ static void append_json(struct buffer *out, const struct monitor *monitor,
 
 /* --- */
 
-static void nobody_asks(void *context, struct mail_id id, const struct order_answer *answer)
+static void ignore_order_answer_of_monitor(void *context, struct mail_id id,
+					   const struct order_answer *answer)
 {
 	(void)context;
 	(void)id;
@@ -292,15 +293,15 @@ static int end_unknown(struct str why, bool json)
 
 	buffer_append_str(&monitor.refused, why);
 	if (json)
-		append_json(&out, &monitor, NULL, NULL, 0, QUEUE_MONITOR_UNKNOWN);
+		append_monitor_json(&out, &monitor, NULL, NULL, 0, QUEUE_MONITOR_UNKNOWN);
 	else
-		append_line(&out, &monitor, NULL, NULL, 0, QUEUE_MONITOR_UNKNOWN);
+		append_monitor_line(&out, &monitor, NULL, NULL, 0, QUEUE_MONITOR_UNKNOWN);
 	command_queue_flush(&out);
 	buffer_clear(&monitor.refused);
 	return QUEUE_MONITOR_UNKNOWN;
 }
 
-static int judge(struct monitor *monitor, const struct monitor_limits *limits, bool json)
+static int judge_queue(struct monitor *monitor, const struct monitor_limits *limits, bool json)
 {
 	struct buffer out CLEANUP(buffer_clear) = {0};
 	struct reading readings[MONITOR_FIGURES];
@@ -317,24 +318,25 @@ static int judge(struct monitor *monitor, const struct monitor_limits *limits, b
 		if (readings[i].status > status)
 			status = readings[i].status;
 	if (json)
-		append_json(&out, monitor, limits, readings, count, status);
+		append_monitor_json(&out, monitor, limits, readings, count, status);
 	else
-		append_line(&out, monitor, limits, readings, count, status);
+		append_monitor_line(&out, monitor, limits, readings, count, status);
 	command_queue_flush(&out);
 	return (int)status;
 }
 
-static int run_with(const struct config *config, const struct monitor_limits *limits, bool json)
+static int run_monitor(const struct config *config, const struct monitor_limits *limits, bool json)
 {
 	struct monitor monitor = {.config = config};
-	int error = manager_talk_open(config->run, nobody_asks, NULL, &monitor.talk);
+	int error =
+		manager_talk_open(config->run, ignore_order_answer_of_monitor, NULL, &monitor.talk);
 	int status = QUEUE_MONITOR_UNKNOWN;
 
 	if (error < 0 && error != -ESRCH)
 		return end_unknown(str_from(manager_talk_explain(error)), json);
 	monitor.store = command_queue_open_to_read(config);
 	status = monitor.store != NULL
-			 ? judge(&monitor, limits, json)
+			 ? judge_queue(&monitor, limits, json)
 			 : end_unknown(STR("the queue cannot be opened; standard error says why"),
 				       json);
 	queue_store_close(monitor.store);
@@ -357,7 +359,7 @@ int queue_monitor_run(const char *config_file, const char *warn, const char *cri
 	if (config == NULL)
 		return end_unknown(STR("the configuration is wrong; standard error says where"),
 				   json);
-	status = run_with(config, &limits, json);
+	status = run_monitor(config, &limits, json);
 	config_free(config);
 	return status;
 }

@@ -15,7 +15,7 @@ const struct monitor_form monitor_forms[MONITOR_FIGURES] = {
 	[MONITOR_FREE] = {"free", MONITOR_BYTES, true},
 };
 
-static bool parse_size(struct str text, uint64_t *value_out)
+static bool parse_size_limit(struct str text, uint64_t *value_out)
 {
 	static const char letters[] = "KMGT";
 	unsigned shift = 0;
@@ -34,7 +34,7 @@ static bool parse_size(struct str text, uint64_t *value_out)
 	return true;
 }
 
-static bool parse_value(enum monitor_unit unit, struct str text, uint64_t *value_out)
+static bool parse_limit_value(enum monitor_unit unit, struct str text, uint64_t *value_out)
 {
 	char copy[32];
 	int64_t time_us;
@@ -42,7 +42,7 @@ static bool parse_value(enum monitor_unit unit, struct str text, uint64_t *value
 	if (unit == MONITOR_COUNT)
 		return str_to_u64(text, value_out);
 	if (unit == MONITOR_BYTES)
-		return parse_size(text, value_out);
+		return parse_size_limit(text, value_out);
 	if (text.length >= sizeof copy)
 		return false;
 	snprintf(copy, sizeof copy, STR_FORMAT, STR_ARGUMENTS(text));
@@ -61,7 +61,8 @@ static bool parse_limit(struct str item, enum monitor_level level, struct monito
 	for (size_t i = 0; i < MONITOR_FIGURES; i++)
 		if (str_equal(name, str_from(monitor_forms[i].name))) {
 			limits->is_set[i][level] = true;
-			return parse_value(monitor_forms[i].unit, item, &limits->values[i][level]);
+			return parse_limit_value(monitor_forms[i].unit, item,
+						 &limits->values[i][level]);
 		}
 	return false;
 }

@@ -18,8 +18,8 @@ void command_queue_flush(struct buffer *text)
 	buffer_reset(text);
 }
 
-static struct queue_store *open_store(const struct config *config,
-				      const struct queue_options *options)
+static struct queue_store *open_store_or_explain(const struct config *config,
+						 const struct queue_options *options)
 {
 	struct buffer reason CLEANUP(buffer_clear) = {0};
 	struct queue_store *store = NULL;
@@ -43,7 +43,7 @@ struct queue_store *command_queue_open_to_read(const struct config *config)
 {
 	const struct queue_options options = {.read_only = true};
 
-	return open_store(config, &options);
+	return open_store_or_explain(config, &options);
 }
 
 struct queue_store *command_queue_open(const char *config_file)
@@ -88,7 +88,7 @@ static struct queue_store *open_for_change(const struct config *config, bool mak
 		.sync = queue_sync_of(config->queue_sync),
 	};
 
-	return command_queue_become_owner(config) ? open_store(config, &options) : NULL;
+	return command_queue_become_owner(config) ? open_store_or_explain(config, &options) : NULL;
 }
 
 struct queue_store *command_queue_open_for_change(const struct config *config)

@@ -29,8 +29,8 @@ static int add_up(void *context, const struct listing_entry *entry)
 }
 
 /* Asks at the terminal; false: no. */
-static bool confirm(const struct queue_order *order, char **names,
-		    const struct listing_filter *filter)
+static bool confirm_order(const struct queue_order *order, char **names,
+			  const struct listing_filter *filter)
 {
 	struct sum sum = {0, 0};
 	char answer[16];
@@ -58,7 +58,7 @@ static bool works_on_disk(const struct queue_order *order)
 }
 
 /* Connects to the manager, or opens the disk if none runs. */
-static bool open_way(struct queue_order *order)
+static bool open_manager_or_store(struct queue_order *order)
 {
 	int error =
 		manager_talk_open(order->config->run, queue_order_answered, order, &order->talk);
@@ -90,18 +90,18 @@ static int carry_out(struct queue_order *order, char **names, const struct listi
 	return error < 0 || order->refused > 0 ? COMMAND_FAILED : COMMAND_OK;
 }
 
-static int begin(struct queue_order *order, const char *config_file, char **names,
-		 const struct listing_filter *filter, bool is_confirmed)
+static int begin_order(struct queue_order *order, const char *config_file, char **names,
+		       const struct listing_filter *filter, bool is_confirmed)
 {
 	int status = COMMAND_FAILED;
 
 	order->config = command_config(config_file);
 	if (order->config == NULL)
 		return COMMAND_FAILED;
-	if (open_way(order)) {
+	if (open_manager_or_store(order)) {
 		if (!queue_filter_transport_exists(filter, order->config, order->store))
 			status = COMMAND_USAGE;
-		else if (is_confirmed || confirm(order, names, filter))
+		else if (is_confirmed || confirm_order(order, names, filter))
 			status = carry_out(order, names, filter);
 		else
 			fputs("nothing was done\n", stderr);
@@ -194,6 +194,6 @@ int command_queue_order(const struct command *command, int argc, char **argv)
 	    (order.kind == ORDER_BOUNCE || order.kind == ORDER_REMOVE))
 		return command_usage(command, "without a terminal to ask at, --yes is needed");
 	leave_out_bounces(&order, &filter);
-	return begin(&order, options.common.config_file, argv + options.common.first, &filter,
-		     options.yes || !is_terminal);
+	return begin_order(&order, options.common.config_file, argv + options.common.first, &filter,
+			   options.yes || !is_terminal);
 }

@@ -15,7 +15,7 @@ enum {
 	AGAIN_MS = 250,
 };
 
-static void ask_later(struct queue_order *order, struct mail_id id)
+static void ask_about_message_later(struct queue_order *order, struct mail_id id)
 {
 	if (order->again_count == order->again_capacity) {
 		order->again_capacity = order->again_capacity * 2 + 64;
@@ -40,7 +40,7 @@ void queue_order_answered(void *context, struct mail_id id, const struct order_a
 		/* the message has ended since it was selected */
 	} else if (!order->is_last_round && order_code_is_passing(answer->code) &&
 		   order->again_count < AGAIN_MAX) {
-		ask_later(order, id);
+		ask_about_message_later(order, id);
 	} else {
 		mail_id_format(id, name);
 		queue_order_refuse(order, name, answer->text);
@@ -100,7 +100,7 @@ static int send_command(struct queue_order *order, struct mail_id id)
 	return manager_talk_send(order->talk, id, str_from(text));
 }
 
-static int give(void *context, const struct listing_entry *entry)
+static int give_order_for_entry(void *context, const struct listing_entry *entry)
 {
 	struct queue_order *order = context;
 	char name[32];
@@ -130,7 +130,7 @@ static int give_chosen(void *context, const struct listing_entry *entry)
 	if ((!entry->is_held && order->kind == ORDER_RELEASE) ||
 	    (order->kind == ORDER_RETRY && is_before_release(entry)))
 		return 0;
-	return give(context, entry);
+	return give_order_for_entry(context, entry);
 }
 
 static int give_named(struct queue_order *order, char **names)
@@ -148,7 +148,7 @@ static int give_named(struct queue_order *order, char **names)
 							      : str_from(strerror(-found)));
 			continue;
 		}
-		error = give(order, &entry);
+		error = give_order_for_entry(order, &entry);
 		queue_control_free(entry.control);
 	}
 	return error;

@@ -44,7 +44,7 @@ static void count_reason(struct queue_order_reasons *reasons, struct str text)
 }
 
 /* As JSON, every message with a reason is printed, so that a program learns which are concerned. */
-static void print_message(const char *name, struct str reason, bool is_refused)
+static void print_order_result(const char *name, struct str reason, bool is_refused)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
 
@@ -61,7 +61,7 @@ static void print_message(const char *name, struct str reason, bool is_refused)
 void queue_order_refuse(struct queue_order *order, const char *name, struct str reason)
 {
 	if (order->json)
-		print_message(name, reason, true);
+		print_order_result(name, reason, true);
 	else if (order->refused < SAID_MAX)
 		fprintf(stderr, "%s: " STR_FORMAT "\n", name, STR_ARGUMENTS(reason));
 	order->refused++;
@@ -71,7 +71,7 @@ void queue_order_refuse(struct queue_order *order, const char *name, struct str 
 void queue_order_wait(struct queue_order *order, const char *name, struct str reason)
 {
 	if (order->json)
-		print_message(name, reason, false);
+		print_order_result(name, reason, false);
 	order->done++;
 	count_reason(&order->waits, reason);
 }

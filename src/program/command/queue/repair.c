@@ -23,7 +23,7 @@ struct report {
 	struct queue_restored restored;
 };
 
-static void on_renumbered(void *context, uint64_t old, uint64_t number)
+static void on_repaired_message_renumbered(void *context, uint64_t old, uint64_t number)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
 	struct report *report = context;
@@ -42,7 +42,7 @@ static void on_renumbered(void *context, uint64_t old, uint64_t number)
 	command_queue_flush(&text);
 }
 
-static void on_set_aside(void *context, const char *path, const char *why)
+static void on_damaged_file_set_aside(void *context, const char *path, const char *why)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
 	struct report *report = context;
@@ -85,7 +85,7 @@ static void print_recipients(struct buffer *text, const struct mail_envelope *en
 }
 
 /* Its sender and recipients are those that can be read. */
-static void on_lost(void *context, const struct queue_cleaner_finding *finding)
+static void on_lost_message_found(void *context, const struct queue_cleaner_finding *finding)
 {
 	const struct mail_envelope *envelope =
 		finding->control != NULL ? finding->control->envelope : NULL;
@@ -172,7 +172,7 @@ static int on_kept(void *context, uint64_t old, uint64_t number)
 	return queue_restored_keep(&report->restored, old, number);
 }
 
-static void on_progress(void *context, uint64_t count)
+static void on_queue_repair_progress(void *context, uint64_t count)
 {
 	(void)context;
 	if (isatty(STDERR_FILENO) && count > 0)
@@ -199,16 +199,16 @@ struct repair_options {
 	bool hold;
 };
 
-static int repair(struct queue_store *store, const char *path, struct report *report)
+static int repair_queue(struct queue_store *store, const char *path, struct report *report)
 {
 	const struct queue_repair options = {
 		.dry_run = report->dry_run,
-		.renumbered = on_renumbered,
+		.renumbered = on_repaired_message_renumbered,
 		.kept = report->is_restored ? on_kept : NULL,
-		.set_aside = on_set_aside,
-		.lost = on_lost,
+		.set_aside = on_damaged_file_set_aside,
+		.lost = on_lost_message_found,
 		.differs = on_differs,
-		.progress = on_progress,
+		.progress = on_queue_repair_progress,
 		.context = report,
 	};
 	int error;
@@ -259,7 +259,7 @@ int command_queue_repair(const struct command *command, int argc, char **argv)
 					.is_restored = options.restored || options.hold,
 					.restored = {store, options.hold, 0}};
 
-		result = repair(store, config->queue, &report);
+		result = repair_queue(store, config->queue, &report);
 	}
 	queue_store_close(store);
 	config_free(config);

@@ -31,8 +31,8 @@ static void clear_shown(struct shown *shown)
 }
 
 /* Reads the data up to the empty line after the header. */
-static int read_header(struct queue_store *store, const struct listing_entry *entry,
-		       struct buffer *out)
+static int read_header_of_message(struct queue_store *store, const struct listing_entry *entry,
+				  struct buffer *out)
 {
 	uint64_t size = HEADER_MAX;
 	const char *end;
@@ -71,8 +71,8 @@ static int read_damaged(struct queue_store *store, const struct listing_entry *e
 	return result == 0 ? -ENOENT : 0; /* sound, so it is another message */
 }
 
-static void add_difference(void *context, const char *path,
-			   const struct queue_difference *difference)
+static void add_difference_to_message(void *context, const char *path,
+				      const struct queue_difference *difference)
 {
 	struct shown *shown = context;
 
@@ -90,15 +90,17 @@ static void add_difference(void *context, const char *path,
 static int read_differences(struct queue_store *store, const enum mail_stage *stage,
 			    struct shown *shown)
 {
-	struct queue_damage damage = {
-		.store = store, .with_data = true, .each = add_difference, .context = shown};
+	struct queue_damage damage = {.store = store,
+				      .with_data = true,
+				      .each = add_difference_to_message,
+				      .context = shown};
 
 	return queue_damage_look(&damage, stage, shown->entry.number);
 }
 
 /* Reads everything that is shown. -ENOENT: the message has ended or moved meanwhile, and the data
  * may be another's. The data of a damaged message are not shown, as their end is unknown. */
-static int read_all(struct queue_store *store, struct shown *shown)
+static int read_shown_message(struct queue_store *store, struct shown *shown)
 {
 	const struct listing_entry *entry = &shown->entry;
 	const enum mail_stage *stage = entry->is_preprocessed ? NULL : &entry->stage;
@@ -111,7 +113,7 @@ static int read_all(struct queue_store *store, struct shown *shown)
 	result = queue_update_read(store, stage, entry->number, &shown->control);
 	if (result < 0)
 		return result;
-	result = read_header(store, entry, &shown->header);
+	result = read_header_of_message(store, entry, &shown->header);
 	if (result == 0)
 		result = queue_update_is_still(store, stage, entry->control->envelope->id);
 	return result == 0 ? -ENOENT : result < 0 ? result : 0;
@@ -146,7 +148,7 @@ static void print_hold(const struct listing_entry *entry)
 	printf("(" STR_FORMAT ")\n", STR_ARGUMENTS(buffer_view(&text)));
 }
 
-static void print_message(const struct shown *shown)
+static void print_shown_message(const struct shown *shown)
 {
 	struct str control = buffer_view(&shown->control);
 	struct str header = buffer_view(&shown->header);
@@ -187,7 +189,7 @@ static int find_and_read(struct queue_store *store, const char *id, struct shown
 		buffer_reset(&shown->control);
 		buffer_reset(&shown->header);
 		buffer_reset(&shown->damage);
-		result = read_all(store, shown);
+		result = read_shown_message(store, shown);
 		if (result == 0)
 			break;
 		queue_control_free(shown->entry.control);
@@ -196,7 +198,7 @@ static int find_and_read(struct queue_store *store, const char *id, struct shown
 	return result;
 }
 
-static int refuse(const char *id, int error)
+static int refuse_message_id(const char *id, int error)
 {
 	if (error == -ENOENT)
 		fprintf(stderr, "stagepost: no message %s\n", id);
@@ -207,14 +209,14 @@ static int refuse(const char *id, int error)
 	return COMMAND_FAILED;
 }
 
-static int show(struct queue_store *store, const char *id, bool json)
+static int show_message(struct queue_store *store, const char *id, bool json)
 {
 	struct shown shown CLEANUP(clear_shown) = {.is_json = json};
 	int error = find_and_read(store, id, &shown);
 
 	if (error < 0)
-		return refuse(id, error);
-	print_message(&shown);
+		return refuse_message_id(id, error);
+	print_shown_message(&shown);
 	return COMMAND_OK;
 }
 
@@ -296,7 +298,7 @@ static int show_content(struct queue_store *store, const char *id)
 			id);
 		return COMMAND_FAILED;
 	}
-	return result < 0 ? refuse(id, result) : COMMAND_OK;
+	return result < 0 ? refuse_message_id(id, result) : COMMAND_OK;
 }
 
 struct show_options {
@@ -327,8 +329,9 @@ int command_queue_show(const struct command *command, int argc, char **argv)
 	store = command_queue_open(options.common.config_file);
 	if (store == NULL)
 		return COMMAND_FAILED;
-	status = options.body ? show_content(store, argv[options.common.first])
-			      : show(store, argv[options.common.first], options.common.json);
+	status = options.body
+			 ? show_content(store, argv[options.common.first])
+			 : show_message(store, argv[options.common.first], options.common.json);
 	queue_store_close(store);
 	return status;
 }

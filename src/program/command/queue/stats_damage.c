@@ -12,8 +12,8 @@ struct damage_list {
 	struct buffer text;
 };
 
-static void add_difference(void *context, const char *path,
-			   const struct queue_difference *difference)
+static void add_difference_to_stats(void *context, const char *path,
+				    const struct queue_difference *difference)
 {
 	struct damage_list *list = context;
 
@@ -52,7 +52,7 @@ int command_stats_damage(struct buffer *out, bool is_json, struct queue_store *s
 {
 	struct damage_list list = {.is_json = is_json};
 	struct listing_damage found;
-	int result = listing_damage(store, with_data, add_difference, &list, &found);
+	int result = listing_damage(store, with_data, add_difference_to_stats, &list, &found);
 
 	if (result == 0 && is_json)
 		print_found_json(out, &found, buffer_view(&list.text));

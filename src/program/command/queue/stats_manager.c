@@ -62,7 +62,8 @@ static void add_pause(struct stats *stats, const struct pause *pause, bool is_fi
 	buffer_append_byte(&stats->text, '}');
 }
 
-static void nobody_asks(void *context, struct mail_id id, const struct order_answer *answer)
+static void ignore_order_answer_of_stats(void *context, struct mail_id id,
+					 const struct order_answer *answer)
 {
 	(void)context;
 	(void)id;
@@ -76,7 +77,7 @@ static void add_pauses(struct stats *stats, const char *run)
 	struct buffer told CLEANUP(buffer_clear) = {0};
 	struct manager_talk *talk = NULL;
 	struct pause pause;
-	bool is_open = manager_talk_open(run, nobody_asks, NULL, &talk) == 0;
+	bool is_open = manager_talk_open(run, ignore_order_answer_of_stats, NULL, &talk) == 0;
 
 	if (stats->json) {
 		json_field(&stats->text, "paused");
@@ -122,7 +123,7 @@ static bool read_word(struct str told, struct server_word *out)
 	return str_split(&out->text, ' ', &out->status);
 }
 
-static void add_word(struct stats *stats, const struct server_word *word, bool is_first)
+static void add_server_word(struct stats *stats, const struct server_word *word, bool is_first)
 {
 	uint64_t ago = 0;
 	uint64_t amount = 0;
@@ -163,13 +164,13 @@ static void add_word(struct stats *stats, const struct server_word *word, bool i
 	buffer_append_byte(&stats->text, '}');
 }
 
-static void add_words(struct stats *stats, const char *run)
+static void add_server_words(struct stats *stats, const char *run)
 {
 	struct buffer question CLEANUP(buffer_clear) = {0};
 	struct buffer told CLEANUP(buffer_clear) = {0};
 	struct manager_talk *talk = NULL;
 	struct server_word word;
-	bool is_open = manager_talk_open(run, nobody_asks, NULL, &talk) == 0;
+	bool is_open = manager_talk_open(run, ignore_order_answer_of_stats, NULL, &talk) == 0;
 
 	if (stats->json) {
 		json_field(&stats->text, "said");
@@ -182,7 +183,7 @@ static void add_words(struct stats *stats, const char *run)
 		if (manager_talk_question(talk, buffer_view(&question), &told) != 0 ||
 		    !read_word(buffer_view(&told), &word))
 			break;
-		add_word(stats, &word, i == 0);
+		add_server_word(stats, &word, i == 0);
 	}
 	if (stats->json)
 		buffer_append_byte(&stats->text, ']');
@@ -194,7 +195,7 @@ void command_stats_manager(struct buffer *out, bool is_json, const char *run)
 	struct stats stats = {.json = is_json};
 
 	add_pauses(&stats, run);
-	add_words(&stats, run);
+	add_server_words(&stats, run);
 	if (is_json)
 		buffer_append_byte(out, ','); /* others come before these fields */
 	buffer_append_str(out, buffer_view(&stats.text));

@@ -36,7 +36,7 @@ struct trigger_list {
 	uint64_t holds; /* not shown */
 };
 
-static struct str record_of(const struct buffer *text, struct str name)
+static struct str record_of_trigger(const struct buffer *text, struct str name)
 {
 	struct str rest = buffer_view(text);
 	struct str line;
@@ -72,8 +72,8 @@ static int add_trigger(void *context, struct str name)
 	os_file_close(file);
 	if (length > 0)
 		buffer_commit(&trigger->text, (size_t)length);
-	trigger->since = record_of(&trigger->text, STR("since: "));
-	trigger->reason = record_of(&trigger->text, STR("reason: "));
+	trigger->since = record_of_trigger(&trigger->text, STR("since: "));
+	trigger->reason = record_of_trigger(&trigger->text, STR("reason: "));
 	HASH_ADD_KEYPTR(hh, list->all, trigger->name, name.length, trigger);
 	return 0;
 }
@@ -89,7 +89,7 @@ static void count_for(struct trigger_list *list, struct str name, uint64_t numbe
 	trigger->waiting++;
 }
 
-static int count_message(void *context, const struct listing_entry *entry)
+static int count_message_of_triggers(void *context, const struct listing_entry *entry)
 {
 	struct trigger_list *list = context;
 	char hold[LISTING_HOLD_SIZE];
@@ -197,7 +197,7 @@ static int list_triggers(const struct command *command, int argc, char **argv)
 	why.run = config->run;
 	result = queue_trigger_each(list.store, add_trigger, &list);
 	if (result == 0 && options.count)
-		result = listing_each(list.store, &everything, count_message, &list);
+		result = listing_each(list.store, &everything, count_message_of_triggers, &list);
 	queue_store_close(list.store);
 	manager_why_clear(&why);
 	config_free(config);
@@ -207,7 +207,7 @@ static int list_triggers(const struct command *command, int argc, char **argv)
 
 /* --- wait, release --- */
 
-static int say(const struct command *command, const char *name, const char *why)
+static int fail_trigger_command(const struct command *command, const char *name, const char *why)
 {
 	fprintf(stderr, "stagepost %s: %s: %s\n", command->name, name, why);
 	return COMMAND_FAILED;
@@ -234,12 +234,13 @@ static int change_file(const struct command *command, const struct config *confi
 	}
 	queue_store_close(store);
 	if (error == -ENOENT)
-		return say(command, name, order_refusal(ORDER_NOTHING_WAITS).text.data);
-	return error < 0 ? say(command, name, strerror(-error)) : COMMAND_OK;
+		return fail_trigger_command(command, name,
+					    order_refusal(ORDER_NOTHING_WAITS).text.data);
+	return error < 0 ? fail_trigger_command(command, name, strerror(-error)) : COMMAND_OK;
 }
 
-static int change(const struct command *command, const struct config *config, const char *name,
-		  const struct str *reason)
+static int change_trigger(const struct command *command, const struct config *config,
+			  const char *name, const struct str *reason)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
 	struct buffer answer CLEANUP(buffer_clear) = {0};
@@ -254,13 +255,13 @@ static int change(const struct command *command, const struct config *config, co
 	if (result == -ESRCH)
 		return change_file(command, config, name, reason);
 	if (result < 0)
-		return say(command, config->run, manager_talk_explain(result));
+		return fail_trigger_command(command, config->run, manager_talk_explain(result));
 	buffer_append_byte(&answer, '\0');
-	return say(command, name, buffer_data(&answer));
+	return fail_trigger_command(command, name, buffer_data(&answer));
 }
 
-static int begin_change(const struct command *command, int argc, char **argv,
-			struct command_options *options, struct config **config_out)
+static int begin_trigger_change(const struct command *command, int argc, char **argv,
+				struct command_options *options, struct config **config_out)
 {
 	int status;
 
@@ -277,13 +278,13 @@ static int begin_change(const struct command *command, int argc, char **argv,
 	return *config_out != NULL ? COMMAND_OK : COMMAND_FAILED;
 }
 
-static int wait_for(const struct command *command, int argc, char **argv)
+static int run_trigger_wait(const struct command *command, int argc, char **argv)
 {
 	struct buffer reason CLEANUP(buffer_clear) = {0};
 	struct command_options options = {NULL};
 	struct config *config = NULL;
 	struct str text;
-	int status = begin_change(command, argc, argv, &options, &config);
+	int status = begin_trigger_change(command, argc, argv, &options, &config);
 
 	if (config == NULL)
 		return status;
@@ -297,21 +298,22 @@ static int wait_for(const struct command *command, int argc, char **argv)
 	if (reason.length > REASON_MAX)
 		buffer_truncate(&reason, REASON_MAX);
 	text = buffer_view(&reason);
-	status = change(command, config, argv[options.first], &text);
+	status = change_trigger(command, config, argv[options.first], &text);
 	config_free(config);
 	return status;
 }
 
-static int release(const struct command *command, int argc, char **argv)
+static int run_trigger_release(const struct command *command, int argc, char **argv)
 {
 	struct command_options options = {NULL};
 	struct config *config = NULL;
-	int status = begin_change(command, argc, argv, &options, &config);
+	int status = begin_trigger_change(command, argc, argv, &options, &config);
 
 	if (config == NULL)
 		return status;
-	status = options.first + 1 == argc ? change(command, config, argv[options.first], NULL)
-					   : command_usage(command, "release needs one NAME");
+	status = options.first + 1 == argc
+			 ? change_trigger(command, config, argv[options.first], NULL)
+			 : command_usage(command, "release needs one NAME");
 	config_free(config);
 	return status;
 }
@@ -320,9 +322,9 @@ const struct command command_trigger_subcommands[] = {
 	{"trigger list", "", "Lists what is waited for, since when and why.", "", list_triggers,
 	 list_option_rows, NULL, NULL},
 	{"trigger wait", "NAME [REASON ...]",
-	 "Makes messages that name this trigger wait until it is released.", name_rules, wait_for,
-	 command_config_options, NULL, NULL},
+	 "Makes messages that name this trigger wait until it is released.", name_rules,
+	 run_trigger_wait, command_config_options, NULL, NULL},
 	{"trigger release", "NAME", "Makes all messages that wait for it due at once.", name_rules,
-	 release, command_config_options, NULL, NULL},
+	 run_trigger_release, command_config_options, NULL, NULL},
 	{NULL},
 };

@@ -46,9 +46,9 @@ void sendmail_bad_print(const char *name, const struct sendmail_bad *bad)
 		fprintf(stderr, "%s: and %zu more\n", name, bad->more);
 }
 
-static void write_report(const struct sendmail_bad *bad, const struct config *config,
-			 const struct mail_envelope *envelope, struct str header,
-			 struct buffer *out)
+static void write_bounce_report(const struct sendmail_bad *bad, const struct config *config,
+				const struct mail_envelope *envelope, struct str header,
+				struct buffer *out)
 {
 	struct bounce_outcome outcomes[SENDMAIL_BAD_MAX];
 	const struct bounce_report report = {
@@ -95,7 +95,7 @@ int sendmail_bad_report(const struct sendmail_bad *bad, const struct config *con
 	error = inject_message_open(config, caller, link, &message, reason);
 	if (error < 0)
 		return error;
-	write_report(bad, config, envelope, header, &text);
+	write_bounce_report(bad, config, envelope, header, &text);
 	(void)inject_message_write(message, buffer_view(&text)); /* the commit returns its error */
 	own = mail_envelope_new();
 	own->sender = STR("");

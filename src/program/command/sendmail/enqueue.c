@@ -16,8 +16,8 @@ static const char NAME[] = "stagepost enqueue";
 static const struct command_mail MAIL = {NAME, inject_queue_status, INJECT_QUEUE_CONFIG};
 
 /* First the message, then the envelope, as callers write them. */
-static int receive(const struct config *config, struct inject_message *message,
-		   struct mail_envelope *envelope, struct buffer *reason)
+static int receive_injected_mail(const struct config *config, struct inject_message *message,
+				 struct mail_envelope *envelope, struct buffer *reason)
 {
 	const struct inject_envelope_settings settings = {QUEUE_ENVELOPE_MAX, config->maxrecipients,
 							  str_from(config_users_domain(config))};
@@ -36,8 +36,9 @@ static int receive(const struct config *config, struct inject_message *message,
 	return error;
 }
 
-static int enqueue(const struct config *config, const struct os_process_caller *caller,
-		   struct inject_link *link, enum mail_stage stage, const char *trigger)
+static int enqueue_injected_mail(const struct config *config,
+				 const struct os_process_caller *caller, struct inject_link *link,
+				 enum mail_stage stage, const char *trigger)
 {
 	struct buffer reason CLEANUP(buffer_clear) = {0};
 	struct inject_message *message;
@@ -47,7 +48,7 @@ static int enqueue(const struct config *config, const struct os_process_caller *
 	if (error < 0)
 		return command_mail_refused(&MAIL, config, caller, error, &reason);
 	envelope = mail_envelope_new();
-	error = receive(config, message, envelope, &reason);
+	error = receive_injected_mail(config, message, envelope, &reason);
 	envelope->trigger = str_from(trigger);
 	if (error < 0)
 		inject_message_abandon(message);
@@ -122,7 +123,7 @@ int command_enqueue(const struct command *command, int argc, char **argv)
 			NAME);
 		status = INJECT_QUEUE_FOLDER;
 	} else {
-		status = enqueue(config, &caller, link, stage, options.trigger);
+		status = enqueue_injected_mail(config, &caller, link, stage, options.trigger);
 	}
 	inject_link_close(link);
 	config_free(config);

@@ -11,7 +11,7 @@
 
 enum { TIME_LIMIT_SECONDS = 24 * 60 * 60 };
 
-static struct str explain(int error, const struct buffer *reason)
+static struct str explain_mail_refusal(int error, const struct buffer *reason)
 {
 	if (reason != NULL && reason->length > 0)
 		return buffer_view(reason);
@@ -29,11 +29,12 @@ static struct str explain(int error, const struct buffer *reason)
 
 int command_mail_failed(const struct command_mail *mail, int error, const struct buffer *reason)
 {
-	fprintf(stderr, "%s: " STR_FORMAT "\n", mail->name, STR_ARGUMENTS(explain(error, reason)));
+	fprintf(stderr, "%s: " STR_FORMAT "\n", mail->name,
+		STR_ARGUMENTS(explain_mail_refusal(error, reason)));
 	return mail->exit_status(error);
 }
 
-static bool open_log(const char *name, const struct config *config)
+static bool open_log_of_mail_command(const char *name, const struct config *config)
 {
 	const char *space = strrchr(name, ' ');
 
@@ -49,10 +50,10 @@ int command_mail_refused(const struct command_mail *mail, const struct config *c
 {
 	int status = command_mail_failed(mail, error, reason);
 
-	if (open_log(mail->name, config))
+	if (open_log_of_mail_command(mail->name, config))
 		log_event(EVENT_MESSAGE_REFUSED, log_number(uid, (int64_t)caller->id),
 			  log_string(user, caller->name), log_number(exit_status, status),
-			  log_str(text, explain(error, reason)));
+			  log_str(text, explain_mail_refusal(error, reason)));
 	return status;
 }
 
@@ -60,7 +61,7 @@ void command_mail_accepted(const struct command_mail *mail, const struct config 
 			   const struct os_process_caller *caller,
 			   const struct mail_envelope *envelope)
 {
-	if (!open_log(mail->name, config))
+	if (!open_log_of_mail_command(mail->name, config))
 		return;
 	log_event(EVENT_MESSAGE_ACCEPTED, log_id(envelope->id),
 		  log_number(uid, (int64_t)caller->id), log_string(user, caller->name),
@@ -69,7 +70,7 @@ void command_mail_accepted(const struct command_mail *mail, const struct config 
 		  log_number(size, (int64_t)envelope->size));
 }
 
-static int become_user(const struct command_mail *mail, const struct config *config)
+static int become_user_of_queue(const struct command_mail *mail, const struct config *config)
 {
 	struct os_process_user user = {0};
 	int error = 0;
@@ -98,8 +99,8 @@ static bool is_owner(const struct config *config)
 					   user.uid == os_process_effective_user());
 }
 
-static int open_way(const struct command_mail *mail, const struct config *config,
-		    struct inject_link **link_out)
+static int open_link_to_queue(const struct command_mail *mail, const struct config *config,
+			      struct inject_link **link_out)
 {
 	struct buffer reason CLEANUP(buffer_clear) = {0};
 	int error;
@@ -132,8 +133,8 @@ static void log_config_fault(const struct command_mail *mail, struct str line)
 /* The last good configuration is as good for the caller, and cron or a program may take any output
  * for an error: only who sits before a terminal is told. That users may not read the file is meant
  * so. NULL: *STATUS_OUT is set. */
-static struct config *load_config(const struct command_mail *mail, const char *file,
-				  int *status_out)
+static struct config *load_config_in_force(const struct command_mail *mail, const char *file,
+					   int *status_out)
 {
 	struct command_config_fault fault = {.is_closed = false};
 	struct config *config = command_config_in_force(file, &fault);
@@ -158,7 +159,7 @@ static struct config *load_config(const struct command_mail *mail, const char *f
 struct config *command_mail_begin(const struct command_mail *mail, const char *file,
 				  struct inject_link **link_out, int *status_out)
 {
-	struct config *config = load_config(mail, file, status_out);
+	struct config *config = load_config_in_force(mail, file, status_out);
 	int status;
 
 	*link_out = NULL;
@@ -168,9 +169,9 @@ struct config *command_mail_begin(const struct command_mail *mail, const char *f
 	if (os_process_limit_time(TIME_LIMIT_SECONDS, mail->exit_status(-ETIMEDOUT)) < 0)
 		status = mail->exit_status(-ENOSYS);
 	else
-		status = become_user(mail, config);
+		status = become_user_of_queue(mail, config);
 	if (status == INJECT_OK)
-		status = open_way(mail, config, link_out);
+		status = open_link_to_queue(mail, config, link_out);
 	if (status == INJECT_OK)
 		return config;
 	config_free(config);

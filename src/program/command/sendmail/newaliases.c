@@ -46,7 +46,7 @@ struct job {
 
 /* --- sizes, as printed by sendmail --- */
 
-static uint64_t size_of(const struct directory_record *record)
+static uint64_t size_of_alias_value(const struct directory_record *record)
 {
 	uint64_t size = 0;
 	struct str list;
@@ -63,9 +63,10 @@ static uint64_t size_of(const struct directory_record *record)
 }
 
 /* A list is followed by its members. */
-static void add_record(struct sizes *sizes, const struct directory_record *record, uint64_t *size)
+static void add_record_to_sizes(struct sizes *sizes, const struct directory_record *record,
+				uint64_t *size)
 {
-	uint64_t added = size_of(record);
+	uint64_t added = size_of_alias_value(record);
 
 	if (record->key.table == DIRECTORY_ADDRESS) {
 		sizes->aliases++;
@@ -78,7 +79,7 @@ static void add_record(struct sizes *sizes, const struct directory_record *recor
 		sizes->longest = *size;
 }
 
-static int measure(struct directory_file *file, struct sizes *sizes)
+static int measure_alias_file(struct directory_file *file, struct sizes *sizes)
 {
 	struct exchange_reader *reader = NULL;
 	struct exchange_entry entry;
@@ -92,7 +93,7 @@ static int measure(struct directory_file *file, struct sizes *sizes)
 		return result;
 	while ((result = exchange_reader_next(reader, &entry)) != 0) {
 		if (result > 0)
-			add_record(sizes, &entry.record, &size);
+			add_record_to_sizes(sizes, &entry.record, &size);
 		else if (result != -EBADMSG)
 			break;
 	}
@@ -123,8 +124,8 @@ static int directory_failed(const struct job *job)
 
 /* --- the work --- */
 
-static int each_file(struct job *job,
-		     int (*pass)(struct exchange_import *import, struct exchange_reader *reader))
+static int each_alias_file(struct job *job, int (*pass)(struct exchange_import *import,
+							struct exchange_reader *reader))
 {
 	for (size_t i = 0; i < job->file_count; i++) {
 		int error = directory_file_pass(&job->files[i], job->import, pass);
@@ -141,7 +142,7 @@ static int print_sizes(struct job *job)
 {
 	for (size_t i = 0; i < job->file_count; i++) {
 		struct sizes sizes = {0};
-		int error = measure(&job->files[i], &sizes);
+		int error = measure_alias_file(&job->files[i], &sizes);
 
 		if (error < 0)
 			return file_failed(&job->files[i], error);
@@ -162,10 +163,10 @@ static bool was_told(const struct job *job)
 
 static int import_all(struct job *job)
 {
-	int status = each_file(job, exchange_import_check);
+	int status = each_alias_file(job, exchange_import_check);
 
 	if (status == INJECT_OK)
-		status = each_file(job, exchange_import_apply);
+		status = each_alias_file(job, exchange_import_apply);
 	if (status != INJECT_OK)
 		return status;
 	if (exchange_import_remove(job->import, false) < 0)
@@ -175,7 +176,7 @@ static int import_all(struct job *job)
 }
 
 /* Opens all files before anything is changed. */
-static int open_files(struct job *job)
+static int open_alias_files(struct job *job)
 {
 	const struct config_directory *config = &job->directory.config->directory;
 
@@ -194,13 +195,13 @@ static int open_files(struct job *job)
 	return INJECT_OK;
 }
 
-static int run(struct job *job)
+static int run_newaliases(struct job *job)
 {
 	const struct exchange_import_settings settings = {.mode = EXCHANGE_REPLACE,
 							  .source = SOURCE,
 							  .tell = directory_teller_tell,
 							  .context = &job->teller};
-	int status = open_files(job);
+	int status = open_alias_files(job);
 
 	if (status == INJECT_OK) {
 		job->import = exchange_import_new(&job->directory.server, &settings);
@@ -216,7 +217,7 @@ static int run(struct job *job)
 
 /* Whether the configuration in FILE has a directory; without one there is nothing to do.
  * *STATUS_OUT: the exit status. */
-static bool has_directory(const char *file, int *status_out)
+static bool has_configured_directory(const char *file, int *status_out)
 {
 	struct command_config_fault fault = {.is_closed = false}; /* who opens it says it */
 	struct config *config = command_config_in_force(file, &fault);
@@ -243,12 +244,12 @@ int command_newaliases_run(const char *file, const char *domain)
 		fputs("newaliases: not for programs that act as another user\n", stderr);
 		return INJECT_NO_PERMISSION;
 	}
-	if (!has_directory(file, &status))
+	if (!has_configured_directory(file, &status))
 		return status;
 	if (!command_directory_open(file, &job.directory))
 		return INJECT_CONFIG;
 	job.settings.domain = domain != NULL ? domain : config_default_domain(job.directory.config);
-	status = run(&job);
+	status = run_newaliases(&job);
 	command_directory_close(&job.directory);
 	return status;
 }

@@ -63,7 +63,7 @@ static void list_letters(char letters[LETTERS_SIZE])
 								: ":");
 }
 
-static bool refuse(const char *what, const char *hint)
+static bool refuse_sendmail_option(const char *what, const char *hint)
 {
 	fprintf(stderr, "sendmail: %s; %s\n", what, hint);
 	return false;
@@ -85,9 +85,11 @@ static bool set_mode(struct sendmail_options *options, const char *mode)
 		return true;
 	case 'd':
 	case 'D':
-		return refuse("-bd is not supported", "\"stagepost serve\" is the daemon");
+		return refuse_sendmail_option("-bd is not supported",
+					      "\"stagepost serve\" is the daemon");
 	default:
-		return refuse("no such mode (-b)", "-bm, -bp, -bi and -bs are known");
+		return refuse_sendmail_option("no such mode (-b)",
+					      "-bm, -bp, -bi and -bs are known");
 	}
 }
 
@@ -110,12 +112,13 @@ static bool set_notify(struct sendmail_options *options, const char *text)
 		while (i < 4 && !str_equal_nocase(str_trim(word), str_from(names[i].name)))
 			i++;
 		if (i == 4)
-			return refuse("wrong value of -N",
-				      "never, or some of success,failure,delay");
+			return refuse_sendmail_option("wrong value of -N",
+						      "never, or some of success,failure,delay");
 		options->notify |= names[i].flag;
 	}
 	if ((options->notify & MAIL_NOTIFY_NEVER) && options->notify != MAIL_NOTIFY_NEVER)
-		return refuse("wrong value of -N", "\"never\" excludes the other values");
+		return refuse_sendmail_option("wrong value of -N",
+					      "\"never\" excludes the other values");
 	return true;
 }
 
@@ -126,7 +129,7 @@ static bool set_return(struct sendmail_options *options, const char *text)
 	else if (strcasecmp(text, "full") == 0)
 		options->ret = MAIL_RET_FULL;
 	else
-		return refuse("wrong value of -R", "full or hdrs");
+		return refuse_sendmail_option("wrong value of -R", "full or hdrs");
 	return true;
 }
 
@@ -140,13 +143,14 @@ static bool set_envid(struct sendmail_options *options, const char *text)
 	else
 		mail_xtext_append(&xtext, str_from(text));
 	if (xtext.length > MAIL_ENVID_MAX || !mail_xtext_is_valid(buffer_view(&xtext)))
-		return refuse("wrong value of -V", "up to 100 printable characters of ASCII");
+		return refuse_sendmail_option("wrong value of -V",
+					      "up to 100 printable characters of ASCII");
 	memcpy(options->envid, buffer_data(&xtext), xtext.length);
 	options->envid[xtext.length] = '\0';
 	return true;
 }
 
-static bool take(struct sendmail_options *options, int letter, const char *argument)
+static bool take_sendmail_option(struct sendmail_options *options, int letter, const char *argument)
 {
 	switch (letter) {
 	case 'b':
@@ -198,7 +202,7 @@ bool sendmail_options_parse(int argc, char **argv, struct sendmail_options *opti
 	*options = (struct sendmail_options){.mode = SENDMAIL_DELIVER};
 	opterr = 0;
 	while ((letter = getopt(argc, argv, letters)) != -1)
-		if (!take(options, letter, optarg))
+		if (!take_sendmail_option(options, letter, optarg))
 			return false;
 	options->first = optind;
 	return true;

@@ -51,7 +51,7 @@ static int copy_address(void *context, struct str address)
 	return 0;
 }
 
-static void set_user(struct sending *sending)
+static void set_author_from_user(struct sending *sending)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
 	struct mail_address parsed;
@@ -84,7 +84,7 @@ static int set_sender(struct sending *sending)
 	const char *sender = sending->options->sender;
 	struct str user;
 
-	set_user(sending);
+	set_author_from_user(sending);
 	sending->envelope->sender = sending->author;
 	if (sender == NULL)
 		return 0;
@@ -104,7 +104,8 @@ static int set_sender(struct sending *sending)
 }
 
 /* Whoever meant words before a separator as an address must know that they are not. */
-static int take_recipient(void *context, struct str place, const struct header_element *element)
+static int take_header_recipient(void *context, struct str place,
+				 const struct header_element *element)
 {
 	struct sending *sending = context;
 	struct buffer name CLEANUP(buffer_clear) = {0};
@@ -138,7 +139,7 @@ static const struct str command_line = STR("the command line");
 
 static int take_argument(void *context, const struct header_element *element)
 {
-	return take_recipient(context, command_line, element);
+	return take_header_recipient(context, command_line, element);
 }
 
 static int add_arguments(struct sending *sending, const struct header_addresses_rules *rules,
@@ -168,7 +169,8 @@ static int set_recipients(struct sending *sending, char **argv)
 		sending->envelope, sending->config->maxrecipients, sending->options->notify);
 	error = add_arguments(sending, &rules, argv);
 	if (error == 0 && sending->options->from_header)
-		error = inject_header_recipients(&sending->header, &rules, take_recipient, sending);
+		error = inject_header_recipients(&sending->header, &rules, take_header_recipient,
+						 sending);
 	inject_recipients_free(sending->recipients);
 	if (error == -E2BIG)
 		buffer_append_format(&sending->reason, "more than %u recipients",
@@ -182,7 +184,7 @@ static int set_recipients(struct sending *sending, char **argv)
 	return -EDESTADDRREQ;
 }
 
-static int read_header(struct sending *sending)
+static int read_header_to_send(struct sending *sending)
 {
 	int error = inject_header_read(&sending->reader, &sending->header);
 
@@ -196,7 +198,7 @@ static int read_header(struct sending *sending)
 	return error;
 }
 
-static int write_message(struct sending *sending, struct inject_message *message)
+static int write_message_to_send(struct sending *sending, struct inject_message *message)
 {
 	const struct sendmail_options *options = sending->options;
 	const char *own_name = options->sender == NULL ? sending->caller->full_name : "";
@@ -215,13 +217,13 @@ static int write_message(struct sending *sending, struct inject_message *message
 	return error < 0 ? error : command_mail_copy(&sending->reader, message);
 }
 
-static int send_message(struct sending *sending, char **argv)
+static int send_injected_message(struct sending *sending, char **argv)
 {
 	struct inject_message *message = NULL;
 	int error = set_sender(sending);
 
 	if (error == 0)
-		error = read_header(sending);
+		error = read_header_to_send(sending);
 	if (error == 0)
 		error = set_recipients(sending, argv);
 	if (error == 0)
@@ -229,7 +231,7 @@ static int send_message(struct sending *sending, char **argv)
 					    &message, &sending->reason);
 	if (error != 0)
 		return error;
-	error = write_message(sending, message);
+	error = write_message_to_send(sending, message);
 	if (error < 0) {
 		inject_message_abandon(message);
 		return error;
@@ -253,8 +255,9 @@ static void report_bad(struct sending *sending)
 					   &sending->reason);
 }
 
-static int deliver(const struct config *config, const struct sendmail_options *options,
-		   const struct os_process_caller *caller, struct inject_link *link, char **argv)
+static int deliver_from_input(const struct config *config, const struct sendmail_options *options,
+			      const struct os_process_caller *caller, struct inject_link *link,
+			      char **argv)
 {
 	struct sending sending = {
 		.config = config,
@@ -272,7 +275,7 @@ static int deliver(const struct config *config, const struct sendmail_options *o
 
 	sending.envelope->ret = options->ret;
 	sending.envelope->envid = str_from(options->envid);
-	error = send_message(&sending, argv);
+	error = send_injected_message(&sending, argv);
 	if (error < 0)
 		status = command_mail_refused(&MAIL, config, caller, error, &sending.reason);
 	else
@@ -304,7 +307,7 @@ static int deliver_input(const struct sendmail_options *options, const char *fil
 		return status;
 	status = options->mode == SENDMAIL_SESSION
 			 ? sendmail_session_run(&MAIL, config, &caller, link)
-			 : deliver(config, options, &caller, link, argv);
+			 : deliver_from_input(config, options, &caller, link, argv);
 	inject_link_close(link);
 	config_free(config);
 	return status;

@@ -29,7 +29,7 @@ struct session {
 	char last; /* byte read */
 };
 
-static void explain(struct mail_verdict *verdict, int error)
+static void explain_session_error(struct mail_verdict *verdict, int error)
 {
 	if (error == -ENOSPC || error == -EDQUOT)
 		mail_verdict_set(verdict, "4.3.1", "Insufficient system storage");
@@ -41,14 +41,14 @@ static void explain(struct mail_verdict *verdict, int error)
 		mail_verdict_set(verdict, "4.3.0", "The queue cannot take the message now");
 }
 
-static void give_up(struct session *session)
+static void give_up_session_message(struct session *session)
 {
 	inject_message_abandon(session->message);
 	session->message = NULL;
 }
 
 /* Errors are the caller's to read on standard error, too, as by other modes. */
-static void answer_open(struct session *session)
+static void answer_session_open(struct session *session)
 {
 	struct buffer reason CLEANUP(buffer_clear) = {0};
 	struct mail_verdict verdict;
@@ -60,11 +60,11 @@ static void answer_open(struct session *session)
 		return;
 	}
 	(void)command_mail_refused(session->mail, session->config, session->caller, error, &reason);
-	explain(&verdict, error);
+	explain_session_error(&verdict, error);
 	smtp_server_answer(session->server, &verdict);
 }
 
-static int write_body(struct session *session)
+static int write_session_body(struct session *session)
 {
 	struct buffer *body = smtp_server_body(session->server);
 	int error = inject_message_write(session->message, buffer_view(body));
@@ -73,10 +73,10 @@ static int write_body(struct session *session)
 	return error;
 }
 
-static void answer_commit(struct session *session, const struct smtp_question *question)
+static void answer_session_commit(struct session *session, const struct smtp_question *question)
 {
 	struct mail_envelope envelope = *question->envelope;
-	int error = write_body(session);
+	int error = write_session_body(session);
 	struct mail_verdict verdict;
 	char id[MAIL_ID_SIZE];
 
@@ -92,22 +92,22 @@ static void answer_commit(struct session *session, const struct smtp_question *q
 	} else {
 		(void)command_mail_refused(session->mail, session->config, session->caller, error,
 					   NULL);
-		explain(&verdict, error);
+		explain_session_error(&verdict, error);
 	}
 	smtp_server_answer(session->server, &verdict);
 }
 
 /* A user's own programs may name any recipient, as by "sendmail": what is wrong bounces to him. */
-static void answer(struct session *session, const struct smtp_question *question)
+static void answer_session_question(struct session *session, const struct smtp_question *question)
 {
 	struct mail_verdict verdict;
 
 	switch (question->type) {
 	case SMTP_QUESTION_OPEN:
-		answer_open(session);
+		answer_session_open(session);
 		break;
 	case SMTP_QUESTION_COMMIT:
-		answer_commit(session, question);
+		answer_session_commit(session, question);
 		break;
 	default:
 		mail_verdict_set(&verdict, "2.0.0", "Ok");
@@ -115,26 +115,26 @@ static void answer(struct session *session, const struct smtp_question *question
 	}
 }
 
-static void see_to_body(struct session *session)
+static void see_to_session_body(struct session *session)
 {
 	struct mail_verdict verdict;
 	int error;
 
 	if (session->message != NULL && !smtp_server_message_is_open(session->server))
-		give_up(session);
+		give_up_session_message(session);
 	if (session->message == NULL || smtp_server_question(session->server) != NULL ||
 	    smtp_server_body(session->server)->length < SMTP_SERVER_BODY_MAX)
 		return;
-	error = write_body(session);
+	error = write_session_body(session);
 	if (error == 0)
 		return;
-	give_up(session);
-	explain(&verdict, error);
+	give_up_session_message(session);
+	explain_session_error(&verdict, error);
 	smtp_server_data_failed(session->server, &verdict);
 }
 
 /* Whether all replies are written. */
-static bool flush(struct session *session)
+static bool flush_session_replies(struct session *session)
 {
 	struct buffer *output = smtp_server_output(session->server);
 
@@ -149,18 +149,18 @@ static bool flush(struct session *session)
 }
 
 /* Does what can be done with what was read. False: the session is over. */
-static bool settle(struct session *session)
+static bool process_session_input(struct session *session)
 {
 	for (;;) {
 		const struct smtp_question *question;
 
-		see_to_body(session);
+		see_to_session_body(session);
 		question = smtp_server_question(session->server);
 		if (question != NULL) {
-			answer(session, question);
+			answer_session_question(session, question);
 			continue;
 		}
-		if (!flush(session) || smtp_server_is_closed(session->server))
+		if (!flush_session_replies(session) || smtp_server_is_closed(session->server))
 			return false;
 		if (session->kept.length == 0)
 			return true;
@@ -173,7 +173,7 @@ static bool settle(struct session *session)
 /* A program whose lines end with LF gets no answer to its first one otherwise. That one whose lines
  * end with CRLF has an LF in a message is no reason to believe that it ends a line there: what it
  * sends may come from somebody else. */
-static void take_byte(struct session *session, char byte)
+static void take_session_byte(struct session *session, char byte)
 {
 	bool is_feed = byte == '\n' && session->last != '\r';
 
@@ -192,16 +192,16 @@ static void take_input(struct session *session, struct str bytes)
 		return;
 	}
 	for (size_t i = 0; i < bytes.length; i++)
-		take_byte(session, bytes.data[i]);
+		take_session_byte(session, bytes.data[i]);
 }
 
-static void run(struct session *session)
+static void run_smtp_session(struct session *session)
 {
 	static char block[READ_SIZE];
 	ssize_t count;
 
 	smtp_server_start(session->server);
-	while (settle(session)) {
+	while (process_session_input(session)) {
 		do
 			count = os_stream_read(0, block, sizeof block);
 		while (count == -EINTR);
@@ -243,8 +243,8 @@ int sendmail_session_run(const struct command_mail *mail, const struct config *c
 				  .link = link,
 				  .server = smtp_server_new(&service, peer)};
 
-	run(&session);
-	give_up(&session);
+	run_smtp_session(&session);
+	give_up_session_message(&session);
 	smtp_server_free(session.server);
 	buffer_clear(&session.kept);
 	return INJECT_OK;

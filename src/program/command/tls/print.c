@@ -19,14 +19,14 @@ static const char *const outcome_meanings[] = {
 };
 
 /* A line "  NAME       TEXT"; strangers may have written TEXT. */
-static void append_line(struct buffer *out, const char *name, struct str text)
+static void append_named_line(struct buffer *out, const char *name, struct str text)
 {
 	buffer_append_format(out, "  %-11s ", name);
 	mail_text_append(out, text, MAIL_TEXT_8BIT);
 	buffer_append_byte(out, '\n');
 }
 
-static void append_time(struct buffer *out, int64_t time_us)
+static void append_validity_time(struct buffer *out, int64_t time_us)
 {
 	char text[TIMESTAMP_SIZE];
 
@@ -39,20 +39,21 @@ static void append_certificate(struct buffer *out, size_t number,
 {
 	struct buffer text = {0};
 
-	append_line(out, number == 0 ? "certificate" : "signed by", str_from(certificate->subject));
-	append_line(out, "  issuer", str_from(certificate->issuer));
-	append_time(&text, certificate->not_before_us);
+	append_named_line(out, number == 0 ? "certificate" : "signed by",
+			  str_from(certificate->subject));
+	append_named_line(out, "  issuer", str_from(certificate->issuer));
+	append_validity_time(&text, certificate->not_before_us);
 	buffer_append_string(&text, " to ");
-	append_time(&text, certificate->not_after_us);
-	append_line(out, "  valid", buffer_view(&text));
+	append_validity_time(&text, certificate->not_after_us);
+	append_named_line(out, "  valid", buffer_view(&text));
 	buffer_reset(&text);
 	for (size_t i = 0; number == 0 && i < certificate->name_count; i++)
 		buffer_append_format(&text, "%s%s", i > 0 ? ", " : "", certificate->names[i]);
 	if (text.length > 0)
-		append_line(out, "  names", buffer_view(&text));
-	append_line(out, "  sha256", str_from(certificate->fingerprint));
-	append_line(out, "  key", str_from(certificate->key));
-	append_line(out, "  key sha256", str_from(certificate->key_fingerprint));
+		append_named_line(out, "  names", buffer_view(&text));
+	append_named_line(out, "  sha256", str_from(certificate->fingerprint));
+	append_named_line(out, "  key", str_from(certificate->key));
+	append_named_line(out, "  key sha256", str_from(certificate->key_fingerprint));
 	buffer_clear(&text);
 }
 
@@ -64,21 +65,21 @@ static void append_tlsa(struct buffer *out, const struct tls_tlsa *record)
 		buffer_append_format(out, "%02x", (unsigned char)record->data.data[i]);
 }
 
-static void append_policy(struct buffer *out, const struct remote_policy *policy)
+static void append_tls_policy(struct buffer *out, const struct remote_policy *policy)
 {
 	struct buffer text = {0};
 
 	buffer_append_format(&text, "%s (%s)", remote_policy_level_name(policy->level),
 			     policy->origin);
-	append_line(out, "policy", buffer_view(&text));
+	append_named_line(out, "policy", buffer_view(&text));
 	if (policy->dane != NULL)
-		append_line(out, "dane", str_from(policy->dane));
+		append_named_line(out, "dane", str_from(policy->dane));
 	if (policy->sts != NULL)
-		append_line(out, "mta-sts", str_from(policy->sts));
+		append_named_line(out, "mta-sts", str_from(policy->sts));
 	for (size_t i = 0; i < policy->verify.record_count; i++) {
 		buffer_reset(&text);
 		append_tlsa(&text, &policy->verify.records[i]);
-		append_line(out, "  tlsa", buffer_view(&text));
+		append_named_line(out, "  tlsa", buffer_view(&text));
 	}
 	buffer_clear(&text);
 }
@@ -89,23 +90,23 @@ static void append_tls(struct buffer *out, const struct ipc_job_tls *tls)
 
 	buffer_append_format(&text, STR_FORMAT " " STR_FORMAT, STR_ARGUMENTS(tls->version),
 			     STR_ARGUMENTS(tls->cipher));
-	append_line(out, "tls", buffer_view(&text));
-	append_line(out, "verified", tls->verified);
+	append_named_line(out, "tls", buffer_view(&text));
+	append_named_line(out, "verified", tls->verified);
 	buffer_clear(&text);
 }
 
-static void append_outcome(struct buffer *out, const struct remote_probe_result *result)
+static void append_probe_outcome(struct buffer *out, const struct remote_probe_result *result)
 {
 	struct buffer text = {0};
 
 	buffer_append_format(&text, "%s%s%s", outcome_meanings[result->outcome],
 			     result->reason[0] != '\0' ? ": " : "", result->reason);
-	append_line(out, "result", buffer_view(&text));
+	append_named_line(out, "result", buffer_view(&text));
 	buffer_clear(&text);
 }
 
-static size_t read_chain(const struct remote_probe_result *result, struct arena *arena,
-			 const struct tls_peer_certificate **list_out)
+static size_t read_chain_of_server(const struct remote_probe_result *result, struct arena *arena,
+				   const struct tls_peer_certificate **list_out)
 {
 	return result->connection != NULL ? tls_peer_chain_read(result->connection, arena, list_out)
 					  : 0;
@@ -116,26 +117,26 @@ void command_tls_text(struct str destination, const struct remote_probe_result *
 {
 	struct arena *arena = arena_new();
 	const struct tls_peer_certificate *chain;
-	size_t count = read_chain(result, arena, &chain);
+	size_t count = read_chain_of_server(result, arena, &chain);
 	char peer[REMOTE_PEER_SIZE];
 
 	(void)destination;
 	remote_peer_format(result->server, peer);
 	mail_text_append(out, str_from(peer), MAIL_TEXT_8BIT);
 	buffer_append_byte(out, '\n');
-	append_line(out, "route", str_from(result->route));
+	append_named_line(out, "route", str_from(result->route));
 	if (*result->source != '\0')
-		append_line(out, "source", str_from(result->source));
-	append_policy(out, result->policy);
+		append_named_line(out, "source", str_from(result->source));
+	append_tls_policy(out, result->policy);
 	if (result->tls != NULL)
 		append_tls(out, result->tls);
 	for (size_t i = 0; i < count; i++)
 		append_certificate(out, i, &chain[i]);
-	append_outcome(out, result);
+	append_probe_outcome(out, result);
 	arena_free(arena);
 }
 
-static void json_time(struct buffer *out, const char *name, int64_t time_us)
+static void append_validity_time_json(struct buffer *out, const char *name, int64_t time_us)
 {
 	char text[TIMESTAMP_SIZE];
 
@@ -148,8 +149,8 @@ static void json_certificate(struct buffer *out, const struct tls_peer_certifica
 	buffer_append_byte(out, '{');
 	json_field_text(out, "subject", str_from(certificate->subject));
 	json_field_text(out, "issuer", str_from(certificate->issuer));
-	json_time(out, "not_before", certificate->not_before_us);
-	json_time(out, "not_after", certificate->not_after_us);
+	append_validity_time_json(out, "not_before", certificate->not_before_us);
+	append_validity_time_json(out, "not_after", certificate->not_after_us);
 	json_field(out, "names");
 	buffer_append_byte(out, '[');
 	for (size_t i = 0; i < certificate->name_count; i++) {
@@ -204,7 +205,7 @@ void command_tls_json(struct str destination, const struct remote_probe_result *
 {
 	struct arena *arena = arena_new();
 	const struct tls_peer_certificate *chain;
-	size_t count = read_chain(result, arena, &chain);
+	size_t count = read_chain_of_server(result, arena, &chain);
 	char address[OS_SOCKET_TEXT_SIZE];
 
 	os_socket_address_format(&result->server->address, address);

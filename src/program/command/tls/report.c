@@ -32,7 +32,8 @@ struct listing {
 	struct buffer out;
 };
 
-static void append_row(struct listing *listing, struct str name, const struct tlsrpt_day *day)
+static void append_report_day(struct listing *listing, struct str name,
+			      const struct tlsrpt_day *day)
 {
 	struct tlsrpt_totals totals = tlsrpt_day_totals(day);
 	struct str date = str_slice(name.data, DAY_LENGTH);
@@ -65,7 +66,7 @@ static bool is_result(struct str name)
 }
 
 /* 0 or -errno. A file that is being removed, or is damaged, is left out. */
-static int read_one(void *context, const char *name)
+static int read_report_of_day(void *context, const char *name)
 {
 	struct listing *listing = context;
 	struct tlsrpt_day *day = NULL;
@@ -87,13 +88,13 @@ static int read_one(void *context, const char *name)
 	if (length > 0)
 		day = tlsrpt_day_parse(str_slice(text, (size_t)length));
 	if (day != NULL)
-		append_row(listing, str_from(name), day);
+		append_report_day(listing, str_from(name), day);
 	tlsrpt_day_free(day);
 	free(text);
 	return length < 0 ? (int)length : 0;
 }
 
-static int list(const struct config *config, struct listing *listing)
+static int list_tls_reports(const struct config *config, struct listing *listing)
 {
 	struct buffer path CLEANUP(buffer_clear) = {0};
 	int error;
@@ -105,7 +106,7 @@ static int list(const struct config *config, struct listing *listing)
 		return COMMAND_OK; /* nothing was ever counted */
 	error = listing->directory;
 	if (error >= 0) {
-		error = os_file_list(listing->directory, ".", read_one, listing);
+		error = os_file_list(listing->directory, ".", read_report_of_day, listing);
 		os_file_close(listing->directory);
 	}
 	if (error >= 0)
@@ -129,7 +130,7 @@ int command_tls_report(const struct command *command, int argc, char **argv)
 	if (config == NULL)
 		return COMMAND_FAILED;
 	listing.is_json = options.json;
-	status = list(config, &listing);
+	status = list_tls_reports(config, &listing);
 	fwrite(buffer_data(&listing.out), 1, listing.out.length, stdout);
 	buffer_clear(&listing.out);
 	config_free(config);

@@ -58,7 +58,7 @@ static void on_tried(void *context, const struct remote_probe_result *result)
 		trial->status = PLAIN;
 }
 
-static void on_ended(void *context, const struct mail_verdict *failure)
+static void on_tls_trial_ended(void *context, const struct mail_verdict *failure)
 {
 	struct trial *trial = context;
 
@@ -69,7 +69,7 @@ static void on_ended(void *context, const struct mail_verdict *failure)
 	os_loop_stop(trial->loop);
 }
 
-static const struct remote_probe_handler handler = {on_tried, on_ended};
+static const struct remote_probe_handler handler = {on_tried, on_tls_trial_ended};
 
 static int try_all(const struct command *command, const struct remote_probe_settings *settings,
 		   struct trial *trial)
@@ -99,7 +99,8 @@ static struct sts_client *open_sts(const struct config *config, const struct tri
 	return sts;
 }
 
-static int run(const struct command *command, const struct config *config, struct trial *trial)
+static int run_tls_trial(const struct command *command, const struct config *config,
+			 struct trial *trial)
 {
 	struct remote_session_settings session = {
 		.loop = trial->loop,
@@ -154,7 +155,7 @@ int command_tls(const struct command *command, int argc, char **argv)
 	trial.destination = str_from(argv[options.common.first]);
 	trial.sender = str_from(options.sender);
 	trial.is_json = options.common.json;
-	status = run(command, config, &trial);
+	status = run_tls_trial(command, config, &trial);
 	os_loop_free(trial.loop);
 	config_free(config);
 	return status;

@@ -53,7 +53,8 @@ static void find_identity(const struct rights_check *check, struct identity *out
 		out->capabilities = check->process->rights->capabilities;
 }
 
-static void check_users(const struct rights_check *check, const struct identity *identity)
+static void check_users_of_process(const struct rights_check *check,
+				   const struct identity *identity)
 {
 	static const char *const names[] = {"real", "effective", "saved", "file"};
 	const struct os_inspect_status *status = &check->process->status;
@@ -150,7 +151,7 @@ static void check_confinement(const struct rights_check *check)
 		rights_report(check, "not dumpable", "others of its user may trace it");
 }
 
-static void check_program(const struct rights_check *check)
+static void check_program_of_process(const struct rights_check *check)
 {
 	const char *own = supervisor_of(check)->path;
 	const char *path = check->process->path;
@@ -194,7 +195,7 @@ static void check_descendant(const struct rights_check *check)
 			      (unsigned long)status->users[1]);
 }
 
-static void check_process(const struct rights_check *check)
+static void check_rights_of_process(const struct rights_check *check)
 {
 	const struct node_process *process = check->process;
 	struct identity identity;
@@ -211,10 +212,10 @@ static void check_process(const struct rights_check *check)
 	}
 	if (!is_supervisor) {
 		find_identity(check, &identity);
-		check_users(check, &identity);
+		check_users_of_process(check, &identity);
 		check_groups(check, &identity);
 		check_capabilities(check, identity.capabilities);
-		check_program(check);
+		check_program_of_process(check);
 	}
 	check_confinement(check);
 	if (process->error == 0)
@@ -228,6 +229,6 @@ void rights_check(const struct node *node, const struct rights_expected *expecte
 
 	for (size_t i = 0; i < node->count; i++) {
 		check.process = &node->processes[i];
-		check_process(&check);
+		check_rights_of_process(&check);
 	}
 }

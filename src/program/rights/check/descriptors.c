@@ -5,19 +5,20 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct node_process *supervisor_of(const struct rights_check *check)
+static const struct node_process *supervisor_of_node(const struct rights_check *check)
 {
 	return &check->node->processes[0];
 }
 
-static bool may(const struct rights_check *check, unsigned flag)
+static bool has_rights_flag(const struct rights_check *check, unsigned flag)
 {
 	return (check->process->rights->flags & flag) != 0;
 }
 
 /* --- network sockets --- */
 
-static bool is_at(const struct config_endpoint *endpoint, const union os_socket_address *address)
+static bool is_address_of_endpoint(const struct config_endpoint *endpoint,
+				   const union os_socket_address *address)
 {
 	union os_socket_address own;
 	char texts[2][OS_SOCKET_TEXT_SIZE];
@@ -39,17 +40,17 @@ static bool is_at(const struct config_endpoint *endpoint, const union os_socket_
 	return strcmp(texts[0], texts[1]) == 0;
 }
 
-static bool is_one_of(const struct config_endpoint *list, size_t count,
-		      const union os_socket_address *address)
+static bool is_address_of_endpoints(const struct config_endpoint *list, size_t count,
+				    const union os_socket_address *address)
 {
 	for (size_t i = 0; i < count; i++)
-		if (is_at(&list[i], address))
+		if (is_address_of_endpoint(&list[i], address))
 			return true;
 	return false;
 }
 
 /* The name of its sockets, up to the address. */
-static const char *use_of(const struct config_listen *listen)
+static const char *use_of_allowed_listen(const struct config_listen *listen)
 {
 	return config_is_qmtp(listen) ? "qmtp" : "listen";
 }
@@ -62,14 +63,15 @@ static bool listens_at(const struct rights_check *check, const union os_socket_a
 	const struct rights *rights = check->process->rights;
 
 	for (size_t i = 0; i < config->listen_count; i++)
-		if (rights_may_listen(rights, use_of(&config->listens[i])) &&
-		    is_one_of(config->listens[i].addresses, config->listens[i].address_count,
-			      address))
+		if (rights_may_listen(rights, use_of_allowed_listen(&config->listens[i])) &&
+		    is_address_of_endpoints(config->listens[i].addresses,
+					    config->listens[i].address_count, address))
 			return true;
 	return (rights_may_listen(rights, "directory") &&
-		is_one_of(directory->listens, directory->listen_count, address)) ||
+		is_address_of_endpoints(directory->listens, directory->listen_count, address)) ||
 	       (rights_may_listen(rights, "socketmap") &&
-		is_one_of(directory->socketmaps, directory->socketmap_count, address));
+		is_address_of_endpoints(directory->socketmaps, directory->socketmap_count,
+					address));
 }
 
 static void check_tcp(const struct rights_check *check, int number,
@@ -83,16 +85,16 @@ static void check_tcp(const struct rights_check *check, int number,
 	if (socket->is_listening && !listens_at(check, &socket->local))
 		rights_report(check, "listening where the configuration says",
 			      "descriptor %d: a TCP socket that listens at %s", number, local);
-	if (socket->is_listening || may(check, RIGHTS_SERVERS) ||
-	    (may(check, RIGHTS_CLIENTS) && listens_at(check, &socket->local)))
+	if (socket->is_listening || has_rights_flag(check, RIGHTS_SERVERS) ||
+	    (has_rights_flag(check, RIGHTS_CLIENTS) && listens_at(check, &socket->local)))
 		return;
-	rights_report(check, may(check, RIGHTS_CLIENTS) ? "clients only" : "no TCP",
+	rights_report(check, has_rights_flag(check, RIGHTS_CLIENTS) ? "clients only" : "no TCP",
 		      "descriptor %d: a TCP connection from %s to %s", number, local, remote);
 }
 
 /* --- UNIX sockets --- */
 
-static bool is_path_of(const struct config_endpoint *list, size_t count, const char *path)
+static bool is_path_of_endpoints(const struct config_endpoint *list, size_t count, const char *path)
 {
 	for (size_t i = 0; i < count; i++)
 		if (list[i].port == 0 && strcmp(list[i].host, path) == 0)
@@ -101,7 +103,7 @@ static bool is_path_of(const struct config_endpoint *list, size_t count, const c
 }
 
 /* The name in program/child/child.h of the socket at PATH; NULL: not one of the node's. */
-static const char *name_of(const struct config *config, const char *path)
+static const char *name_of_node_socket(const struct config *config, const char *path)
 {
 	const struct config_directory *directory = &config->directory;
 	size_t length = strlen(config->run);
@@ -110,12 +112,12 @@ static const char *name_of(const struct config *config, const char *path)
 	    rights_socket_find(path + length + 1) != NULL)
 		return rights_socket_find(path + length + 1);
 	for (size_t i = 0; i < config->listen_count; i++)
-		if (is_path_of(config->listens[i].addresses, config->listens[i].address_count,
-			       path))
-			return use_of(&config->listens[i]);
-	if (is_path_of(directory->listens, directory->listen_count, path))
+		if (is_path_of_endpoints(config->listens[i].addresses,
+					 config->listens[i].address_count, path))
+			return use_of_allowed_listen(&config->listens[i]);
+	if (is_path_of_endpoints(directory->listens, directory->listen_count, path))
 		return "directory";
-	if (is_path_of(directory->socketmaps, directory->socketmap_count, path))
+	if (is_path_of_endpoints(directory->socketmaps, directory->socketmap_count, path))
 		return "socketmap";
 	return NULL;
 }
@@ -123,9 +125,9 @@ static const char *name_of(const struct config *config, const char *path)
 /* An accepted socket has the name of the listening one. */
 static bool is_clients(const struct rights_check *check, const struct os_inspect_socket *socket)
 {
-	const char *name = name_of(check->expected->config, socket->name);
+	const char *name = name_of_node_socket(check->expected->config, socket->name);
 
-	return may(check, RIGHTS_CLIENTS) && name != NULL &&
+	return has_rights_flag(check, RIGHTS_CLIENTS) && name != NULL &&
 	       rights_may_listen(check->process->rights, name);
 }
 
@@ -154,8 +156,8 @@ static void check_peer(const struct rights_check *check, int number,
 		return;
 	}
 	/* a process that is hidden may have the other end */
-	if (may(check, RIGHTS_OUTSIDE) || is_clients(check, socket) || has_hidden(check->node) ||
-	    check->expected->config->log_target == CONFIG_LOG_SYSLOG)
+	if (has_rights_flag(check, RIGHTS_OUTSIDE) || is_clients(check, socket) ||
+	    has_hidden(check->node) || check->expected->config->log_target == CONFIG_LOG_SYSLOG)
 		return;
 	rights_report(check, "none with processes outside of the node",
 		      "descriptor %d: a UNIX connection with another process (%s)", number,
@@ -165,7 +167,7 @@ static void check_peer(const struct rights_check *check, int number,
 static void check_unix(const struct rights_check *check, int number,
 		       const struct os_inspect_socket *socket)
 {
-	const char *name = name_of(check->expected->config, socket->name);
+	const char *name = name_of_node_socket(check->expected->config, socket->name);
 
 	if (socket->peer != 0) {
 		check_peer(check, number, socket);
@@ -196,11 +198,11 @@ static void check_socket(const struct rights_check *check, const struct node_des
 		check_tcp(check, number, socket);
 		break;
 	case OS_INSPECT_UDP:
-		if (!may(check, RIGHTS_DNS))
+		if (!has_rights_flag(check, RIGHTS_DNS))
 			rights_report(check, "no UDP", "descriptor %d: a UDP socket", number);
 		break;
 	case OS_INSPECT_NETLINK:
-		if (!may(check, RIGHTS_ROUTES))
+		if (!has_rights_flag(check, RIGHTS_ROUTES))
 			rights_report(check, "no netlink", "descriptor %d: a netlink socket",
 				      number);
 		break;
@@ -208,7 +210,7 @@ static void check_socket(const struct rights_check *check, const struct node_des
 		rights_report(check, "no raw packets", "descriptor %d: a raw socket", number);
 		break;
 	case OS_INSPECT_UNKNOWN:
-		if (!may(check, RIGHTS_SERVERS))
+		if (!has_rights_flag(check, RIGHTS_SERVERS))
 			rights_report(check, "connected sockets",
 				      "descriptor %d: a socket that is not connected", number);
 		break;
@@ -238,11 +240,11 @@ static bool is_own_log(const struct rights_check *check, const struct node_descr
 	const struct node *node = check->node;
 
 	if (!is_pipe(descriptor) ||
-	    !has_target(supervisor_of(check), descriptor->target, STDERR_FILENO + 1, INT_MAX))
+	    !has_target(supervisor_of_node(check), descriptor->target, STDERR_FILENO + 1, INT_MAX))
 		return false;
 	for (size_t i = 1; i < node->count; i++)
 		if (&node->processes[i] != check->process &&
-		    node->processes[i].parent == supervisor_of(check) &&
+		    node->processes[i].parent == supervisor_of_node(check) &&
 		    has_target(&node->processes[i], descriptor->target, 0, STDERR_FILENO))
 			return false;
 	return true;
@@ -251,19 +253,20 @@ static bool is_own_log(const struct rights_check *check, const struct node_descr
 /* Standard output and error: those of the supervisor, or a pipe to it. */
 static bool is_standard(const struct rights_check *check, const struct node_descriptor *descriptor)
 {
-	const struct node_process *supervisor = supervisor_of(check);
+	const struct node_process *supervisor = supervisor_of_node(check);
 
 	if (descriptor->number > STDERR_FILENO)
 		return false;
 	if (check->process == supervisor)
 		return true;
-	return may(check, RIGHTS_LOG)
+	return has_rights_flag(check, RIGHTS_LOG)
 		       ? has_target(supervisor, descriptor->target, STDOUT_FILENO, STDERR_FILENO)
 		       : is_own_log(check, descriptor);
 }
 
 /* A pipe of which it has both ends, to wake itself. */
-static bool is_own_pipe(const struct rights_check *check, const struct node_descriptor *descriptor)
+static bool is_pipe_of_one_process(const struct rights_check *check,
+				   const struct node_descriptor *descriptor)
 {
 	size_t ends = 0;
 
@@ -291,14 +294,15 @@ static void check_descriptor(const struct rights_check *check,
 		if (strcmp(target, harmless[i]) == 0)
 			return;
 	if (is_standard(check, descriptor) || strncmp(target, "/memfd:", strlen("/memfd:")) == 0 ||
-	    (may(check, RIGHTS_PIPES) && is_process(target)) ||
-	    (may(check, RIGHTS_WATCHES) && strcmp(target, "anon_inode:inotify") == 0))
+	    (has_rights_flag(check, RIGHTS_PIPES) && is_process(target)) ||
+	    (has_rights_flag(check, RIGHTS_WATCHES) && strcmp(target, "anon_inode:inotify") == 0))
 		return;
 	if (descriptor->socket != 0)
 		check_socket(check, descriptor);
 	else if (!is_pipe(descriptor))
 		rights_check_file(check, descriptor);
-	else if (!may(check, RIGHTS_PIPES) && !is_own_pipe(check, descriptor))
+	else if (!has_rights_flag(check, RIGHTS_PIPES) &&
+		 !is_pipe_of_one_process(check, descriptor))
 		rights_report(check, "no pipes with others", "descriptor %d: %s",
 			      descriptor->number, target);
 }

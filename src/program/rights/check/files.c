@@ -11,7 +11,7 @@
 static const char DELETED[] = " (deleted)";
 static const char LIBEXEC[] = "/libexec/stagepost/";
 
-static bool is_beneath(struct str path, const char *base, const char *below)
+static bool is_path_beneath(struct str path, const char *base, const char *below)
 {
 	char real[PATH_MAX];
 	struct str rest;
@@ -40,7 +40,7 @@ static bool is_beside(struct str path, const char *file)
 		return false;
 	memcpy(directory, file, (size_t)(slash - file));
 	directory[slash - file] = '\0';
-	return is_beneath(path, directory, "");
+	return is_path_beneath(path, directory, "");
 }
 
 static bool is_beside_secrets(struct str path, const struct config *config)
@@ -72,7 +72,7 @@ static bool is_in_a_mailbox(struct str path, const struct config *config)
 			continue;
 		memcpy(base, text.data, text.length);
 		base[text.length] = '\0';
-		if (is_beneath(path, base, ""))
+		if (is_path_beneath(path, base, ""))
 			return true;
 	}
 	return false;
@@ -84,7 +84,7 @@ struct sought {
 	bool is_found;
 };
 
-static void compare(void *context, struct str path)
+static void compare_with_sought_path(void *context, struct str path)
 {
 	struct sought *sought = context;
 
@@ -97,10 +97,11 @@ static bool is_for_connecting(struct str path, const struct config_record *recor
 	struct sought sought = {.path = path};
 
 	if (record->backend == CONFIG_RECORD_POSTGRESQL)
-		conninfo_files(record->database, compare, &sought);
+		conninfo_files(record->database, compare_with_sought_path, &sought);
 	if (record->backend == CONFIG_RECORD_MARIADB)
 		for (size_t i = 0; config_record_file(record, i).setting != NULL; i++)
-			compare(&sought, str_from(config_record_file(record, i).path));
+			compare_with_sought_path(&sought,
+						 str_from(config_record_file(record, i).path));
 	return sought.is_found;
 }
 
@@ -126,7 +127,7 @@ static bool is_of_record(struct str path, const struct config *config)
 }
 
 /* In /proc a process may only have its own directory, by its pid. */
-static bool is_own(struct str path, const char *place, pid_t pid)
+static bool is_own_proc_file(struct str path, const char *place, pid_t pid)
 {
 	static const char self[] = "/proc/self/";
 	char own[64];
@@ -137,20 +138,20 @@ static bool is_own(struct str path, const char *place, pid_t pid)
 	return str_equal(path, str_from(own));
 }
 
-static bool is_in(struct str path, const struct rights_place *place,
-		  const struct rights_check *check)
+static bool is_path_in_place(struct str path, const struct rights_place *place,
+			     const struct rights_check *check)
 {
 	const struct config *config = check->expected->config;
 	const struct config_directory *directory = &config->directory;
 
 	switch (place->base) {
 	case RIGHTS_SYSTEM:
-		return is_beneath(path, "/", place->path + 1) ||
-		       is_own(path, place->path, check->process->pid);
+		return is_path_beneath(path, "/", place->path + 1) ||
+		       is_own_proc_file(path, place->path, check->process->pid);
 	case RIGHTS_QUEUE:
-		return is_beneath(path, config->queue, place->path);
+		return is_path_beneath(path, config->queue, place->path);
 	case RIGHTS_RUN:
-		return is_beneath(path, config->run, place->path);
+		return is_path_beneath(path, config->run, place->path);
 	case RIGHTS_MAILBOXES:
 		return is_in_a_mailbox(path, config);
 	case RIGHTS_DATABASE:
@@ -160,9 +161,9 @@ static bool is_in(struct str path, const struct rights_place *place,
 	case RIGHTS_CERTIFICATES:
 		return is_beside_secrets(path, config);
 	case RIGHTS_LDAP_AUTHORITY:
-		return is_beneath(path, directory->authority, "");
+		return is_path_beneath(path, directory->authority, "");
 	case RIGHTS_POLICIES:
-		return is_beneath(path, config->policy_path, place->path);
+		return is_path_beneath(path, config->policy_path, place->path);
 	case RIGHTS_AUTHORITIES:
 		return is_beside(path, config->tls_authorities);
 	case RIGHTS_PROGRAMS:
@@ -177,7 +178,7 @@ static bool is_in(struct str path, const struct rights_place *place,
 	return false;
 }
 
-static bool writes(const struct node_descriptor *descriptor)
+static bool is_open_for_writing(const struct node_descriptor *descriptor)
 {
 	return (descriptor->flags & O_ACCMODE) != O_RDONLY && (descriptor->flags & O_PATH) == 0;
 }
@@ -192,13 +193,13 @@ void rights_check_file(const struct rights_check *check, const struct node_descr
 	    strcmp(path.data + path.length - strlen(DELETED), DELETED) == 0)
 		path.length -= strlen(DELETED);
 	for (size_t i = 0; i < RIGHTS_PLACES_MAX && places[i].base != 0; i++) {
-		if (!is_in(path, &places[i], check))
+		if (!is_path_in_place(path, &places[i], check))
 			continue;
-		if (places[i].may_write || !writes(descriptor))
+		if (places[i].may_write || !is_open_for_writing(descriptor))
 			return;
 		may_read = true;
 	}
 	rights_report(check, may_read ? "reading it" : "its row in the table of rights",
 		      "descriptor %d: %s%s", descriptor->number, descriptor->target,
-		      writes(descriptor) ? ", open for writing" : "");
+		      is_open_for_writing(descriptor) ? ", open for writing" : "");
 }

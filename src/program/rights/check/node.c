@@ -33,8 +33,8 @@ static void add_pair(void *context, pid_t pid, pid_t parent)
 	pairs->list[pairs->count++] = (struct pair){pid, parent};
 }
 
-static struct node_process *add_process(struct node *node, pid_t pid,
-					const struct node_process *parent)
+static struct node_process *add_node_process(struct node *node, pid_t pid,
+					     const struct node_process *parent)
 {
 	struct node_process *process = &node->processes[node->count];
 
@@ -46,12 +46,13 @@ static struct node_process *add_process(struct node *node, pid_t pid,
 }
 
 /* Adds children, then their children: each process in the list is searched for as a parent once. */
-static void add_children(struct node *node, const struct pairs *pairs)
+static void add_child_processes(struct node *node, const struct pairs *pairs)
 {
 	for (size_t i = 0; i < node->count; i++)
 		for (size_t j = 0; j < pairs->count && node->count < PROCESSES_MAX; j++)
 			if (pairs->list[j].parent == node->processes[i].pid)
-				(void)add_process(node, pairs->list[j].pid, &node->processes[i]);
+				(void)add_node_process(node, pairs->list[j].pid,
+						       &node->processes[i]);
 }
 
 /* --- their descriptors --- */
@@ -79,7 +80,7 @@ static void add_descriptor(void *context, int number, const char *target, unsign
 		number, flags, arena_copy(found->node->arena, str_from(target)), socket};
 }
 
-static void look_into(struct node *node, struct node_process *process)
+static void look_into_process(struct node *node, struct node_process *process)
 {
 	struct descriptors found = {.node = node};
 	char path[OS_PROCESS_PATH_SIZE];
@@ -106,13 +107,13 @@ int node_look(pid_t supervisor, struct node *out)
 
 	*out = (struct node){.arena = arena_new()};
 	out->processes = arena_alloc(out->arena, PROCESSES_MAX * sizeof *out->processes);
-	if (error == 0 && add_process(out, supervisor, NULL) == NULL)
+	if (error == 0 && add_node_process(out, supervisor, NULL) == NULL)
 		error = -ESRCH;
 	if (error == 0)
-		add_children(out, &pairs);
+		add_child_processes(out, &pairs);
 	free(pairs.list);
 	for (size_t i = 0; error == 0 && i < out->count; i++)
-		look_into(out, &out->processes[i]);
+		look_into_process(out, &out->processes[i]);
 	if (error == 0)
 		error = os_inspect_sockets_new(supervisor, &out->sockets);
 	if (error < 0)

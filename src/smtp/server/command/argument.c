@@ -94,7 +94,7 @@ bool smtp_argument_auth(struct smtp_server *s, struct smtp_argument *argument)
 	return false;
 }
 
-static struct str skip_spaces(struct str s)
+static struct str skip_argument_spaces(struct str s)
 {
 	while (s.length > 0 && s.data[0] == ' ')
 		s = str_skip(s, 1);
@@ -112,12 +112,12 @@ static bool take_keyword(const struct smtp_server *s, struct str *text, struct s
 		return false;
 	rest = str_skip(*text, keyword.length);
 	if (!s->service->rules.strict_addresses)
-		rest = skip_spaces(rest);
+		rest = skip_argument_spaces(rest);
 	has_colon = rest.length > 0 && rest.data[0] == ':';
 	if (!has_colon && (s->service->rules.strict_addresses || rest.length == 0 ||
 			   (rest.data[0] != '<' && rest.data == text->data + keyword.length)))
 		return false;
-	*text = skip_spaces(str_skip(rest, has_colon ? 1 : 0));
+	*text = skip_argument_spaces(str_skip(rest, has_colon ? 1 : 0));
 	return true;
 }
 
@@ -222,7 +222,7 @@ static bool take_path(const struct smtp_server *s, struct str *text, unsigned fl
 }
 
 /* Hosts and programs of our users write their users' names alone. */
-static bool may_be_short(const struct smtp_server *s)
+static bool may_smtp_address_be_short(const struct smtp_server *s)
 {
 	return !s->service->rules.strict_addresses && smtp_peer_is_trusted(s);
 }
@@ -264,7 +264,7 @@ bool smtp_argument_sender(struct smtp_server *s, struct smtp_argument *argument)
 	}
 	if (!take_double_bounce(s, &text, &argument->address) &&
 	    (!take_path(s, &text, MAIL_ADDRESS_NULL | MAIL_ADDRESS_NO_DOMAIN, &argument->address) ||
-	     !smtp_complete_sender(s->service, may_be_short(s), &s->completed,
+	     !smtp_complete_sender(s->service, may_smtp_address_be_short(s), &s->completed,
 				   &argument->address))) {
 		smtp_reply(s, 501, "5.1.7", "Bad sender address");
 		return false;
@@ -281,8 +281,8 @@ bool smtp_argument_recipient(struct smtp_server *s, struct smtp_argument *argume
 		return false;
 	}
 	if (!take_path(s, &text, MAIL_ADDRESS_NO_DOMAIN, &argument->address) ||
-	    !smtp_complete_recipient(s->service, s->peer.context, may_be_short(s), &s->completed,
-				     &argument->address)) {
+	    !smtp_complete_recipient(s->service, s->peer.context, may_smtp_address_be_short(s),
+				     &s->completed, &argument->address)) {
 		smtp_reply(s, 501, "5.1.3", "Bad recipient address");
 		return false;
 	}

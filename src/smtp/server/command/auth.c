@@ -66,7 +66,7 @@ static void keep_user(struct smtp_server *s, struct str user)
 
 /* A mechanism may have a last word for the client, which sends an empty line for it (RFC 4954
  * section 4). */
-static enum smtp_step on_accepted(struct smtp_server *s, const struct smtp_auth_answer *answer)
+static enum smtp_step on_auth_accepted(struct smtp_server *s, const struct smtp_auth_answer *answer)
 {
 	if (answer->user.length == 0 || memchr(answer->user.data, '\0', answer->user.length))
 		panic("a client of the SMTP server is authenticated as nobody");
@@ -77,7 +77,7 @@ static enum smtp_step on_accepted(struct smtp_server *s, const struct smtp_auth_
 	return smtp_reply_challenge(s, answer->message);
 }
 
-static enum smtp_step on_refused(struct smtp_server *s, enum smtp_auth_outcome outcome)
+static enum smtp_step on_auth_refused(struct smtp_server *s, enum smtp_auth_outcome outcome)
 {
 	static const struct {
 		unsigned code;
@@ -98,29 +98,30 @@ static enum smtp_step on_refused(struct smtp_server *s, enum smtp_auth_outcome o
 			    replies[outcome].text);
 }
 
-static enum smtp_step conclude(struct smtp_server *s, const struct smtp_auth_answer *answer)
+static enum smtp_step conclude_auth_step(struct smtp_server *s,
+					 const struct smtp_auth_answer *answer)
 {
 	buffer_clear(&s->exchange->message);
 	switch (answer->outcome) {
 	case SMTP_AUTH_CHALLENGE:
 		return smtp_reply_challenge(s, answer->message);
 	case SMTP_AUTH_ACCEPTED:
-		return on_accepted(s, answer);
+		return on_auth_accepted(s, answer);
 	default:
-		return on_refused(s, answer->outcome);
+		return on_auth_refused(s, answer->outcome);
 	}
 }
 
 /* --- the client's messages --- */
 
-static enum smtp_step pass_on(struct smtp_server *s, struct str base64)
+static enum smtp_step pass_on_auth_response(struct smtp_server *s, struct str base64)
 {
 	const struct smtp_auth_answer *answer;
 
 	s->exchange->message.is_secret = true;
 	if (!base64_decode(base64, &s->exchange->message))
 		return end_exchange(s, 501, "5.5.2", "That is not base64");
-	return smtp_ask_auth(s, &answer) ? conclude(s, answer) : SMTP_STEP_WAIT;
+	return smtp_ask_auth(s, &answer) ? conclude_auth_step(s, answer) : SMTP_STEP_WAIT;
 }
 
 static bool may_encrypt(const struct smtp_server *s)
@@ -130,7 +131,7 @@ static bool may_encrypt(const struct smtp_server *s)
 
 /* Whether nobody can authenticate now, though it is not the client's fault. Without any TLS it may
  * be: then that depends on where it comes from. */
-static bool is_away(const struct smtp_server *s)
+static bool is_auth_away(const struct smtp_server *s)
 {
 	return s->service->tls != SMTP_TLS_NONE && !may_encrypt(s) &&
 	       smtp_offers_mechanisms(s).length == 0;
@@ -140,7 +141,7 @@ static bool is_away(const struct smtp_server *s)
  * their mail to its senders. */
 enum smtp_step smtp_auth_demand(struct smtp_server *s)
 {
-	if (is_away(s))
+	if (is_auth_away(s))
 		return smtp_reply(s, 454, "4.7.0",
 				  "Authentication is required, and not possible now");
 	return smtp_reply(s, 530, "5.7.0", "Authentication is required");
@@ -156,11 +157,11 @@ enum smtp_step smtp_auth_begin(struct smtp_server *s, const struct smtp_argument
 		return smtp_reply(s, 503, "5.5.1", "A transaction has begun, send RSET first");
 	if (smtp_offers_mechanisms(s).length == 0)
 		return may_encrypt(s) ? smtp_reply(s, 538, "5.7.11", "Send STARTTLS first")
-				      : on_refused(s, SMTP_AUTH_TEMPORARY);
+				      : on_auth_refused(s, SMTP_AUTH_TEMPORARY);
 	s->exchange->has_begun = false;
 	s->exchange->has_initial = initial.length > 0;
 	smtp_server_enter(s, SMTP_STATE_AUTH);
-	return pass_on(s, str_equal(initial, STR("=")) ? STR("") : initial);
+	return pass_on_auth_response(s, str_equal(initial, STR("=")) ? STR("") : initial);
 }
 
 static enum smtp_step on_response(struct smtp_server *s, struct str line)
@@ -170,7 +171,7 @@ static enum smtp_step on_response(struct smtp_server *s, struct str line)
 	if (str_equal(line, STR("*")))
 		return end_exchange(s, 501, "5.7.0", "Authentication cancelled");
 	if (s->state == SMTP_STATE_AUTH)
-		return pass_on(s, line);
+		return pass_on_auth_response(s, line);
 	return line.length == 0 ? accept_user(s)
 				: end_exchange(s, 501, "5.5.2", "Only an empty line may follow");
 }
@@ -180,6 +181,6 @@ enum smtp_step smtp_auth_go_on(struct smtp_server *s)
 	const struct smtp_auth_answer *answer;
 
 	if (smtp_take_auth_answer(s, &answer))
-		return conclude(s, answer);
+		return conclude_auth_step(s, answer);
 	return on_response(s, buffer_view(&s->line));
 }

@@ -24,7 +24,7 @@ static int digit_of(char c)
 
 /* Decodes xtext into OUT with SIZE bytes. What is not printable ASCII or could end a word of the
  * log or of a header becomes '?'. False: malformed or too long. */
-static bool decode(struct str text, char *out, size_t size)
+static bool decode_xtext(struct str text, char *out, size_t size)
 {
 	size_t length = 0;
 
@@ -54,33 +54,33 @@ static bool is_unavailable(const char *value)
 	return strcmp(value, "[UNAVAILABLE]") == 0 || strcmp(value, "[TEMPUNAVAIL]") == 0;
 }
 
-static bool keep(char *place, const char *value)
+static bool keep_claimed_value(char *place, const char *value)
 {
 	snprintf(place, SMTP_CLAIM_TEXT_SIZE, "%s", is_unavailable(value) ? "" : value);
 	return true;
 }
 
-static bool take_name(struct smtp_claim *claim, const char *value)
+static bool take_claim_name(struct smtp_claim *claim, const char *value)
 {
-	return keep(claim->name, value);
+	return keep_claimed_value(claim->name, value);
 }
 
-static bool take_address(struct smtp_claim *claim, const char *value)
+static bool take_claim_address(struct smtp_claim *claim, const char *value)
 {
 	bool is_ipv6 = strncasecmp(value, "IPV6:", strlen("IPV6:")) == 0;
 	struct in_addr ipv4;
 
 	claim->is_unknown = is_unavailable(value);
 	if (claim->is_unknown)
-		return keep(claim->address, "");
+		return keep_claimed_value(claim->address, "");
 	if (is_ipv6 && inet_pton(AF_INET6, value + strlen("IPV6:"), &claim->mapped) == 1)
-		return keep(claim->address, value + strlen("IPV6:"));
+		return keep_claimed_value(claim->address, value + strlen("IPV6:"));
 	if (is_ipv6 || inet_pton(AF_INET, value, &ipv4) != 1)
 		return false;
 	memset(&claim->mapped, 0, 10);
 	memset(claim->mapped.s6_addr + 10, 0xff, 2);
 	memcpy(claim->mapped.s6_addr + 12, &ipv4, sizeof ipv4);
-	return keep(claim->address, value);
+	return keep_claimed_value(claim->address, value);
 }
 
 static bool take_port(struct smtp_claim *claim, const char *value)
@@ -102,17 +102,17 @@ static bool take_protocol(struct smtp_claim *claim, const char *value)
 
 static bool take_helo(struct smtp_claim *claim, const char *value)
 {
-	return keep(claim->helo, value);
+	return keep_claimed_value(claim->helo, value);
 }
 
-static bool take_login(struct smtp_claim *claim, const char *value)
+static bool take_claim_login(struct smtp_claim *claim, const char *value)
 {
-	return keep(claim->login, value);
+	return keep_claimed_value(claim->login, value);
 }
 
 static bool take_ident(struct smtp_claim *claim, const char *value)
 {
-	return keep(claim->ident, value);
+	return keep_claimed_value(claim->ident, value);
 }
 
 static bool take_source(struct smtp_claim *claim, const char *value)
@@ -123,7 +123,7 @@ static bool take_source(struct smtp_claim *claim, const char *value)
 }
 
 /* Where the client has connected to is of no use here. */
-static bool take_nothing(struct smtp_claim *claim, const char *value)
+static bool take_nothing_of_claim(struct smtp_claim *claim, const char *value)
 {
 	(void)claim;
 	(void)value;
@@ -137,20 +137,25 @@ static const struct {
 	unsigned verbs;
 	bool (*take)(struct smtp_claim *claim, const char *value);
 } attributes[] = {
-	{"NAME", XCLIENT | XFORWARD, take_name}, {"ADDR", XCLIENT | XFORWARD, take_address},
-	{"PORT", XCLIENT | XFORWARD, take_port}, {"PROTO", XCLIENT | XFORWARD, take_protocol},
-	{"HELO", XCLIENT | XFORWARD, take_helo}, {"LOGIN", XCLIENT, take_login},
-	{"DESTADDR", XCLIENT, take_nothing},     {"DESTPORT", XCLIENT, take_nothing},
-	{"IDENT", XFORWARD, take_ident},         {"SOURCE", XFORWARD, take_source},
+	{"NAME", XCLIENT | XFORWARD, take_claim_name},
+	{"ADDR", XCLIENT | XFORWARD, take_claim_address},
+	{"PORT", XCLIENT | XFORWARD, take_port},
+	{"PROTO", XCLIENT | XFORWARD, take_protocol},
+	{"HELO", XCLIENT | XFORWARD, take_helo},
+	{"LOGIN", XCLIENT, take_claim_login},
+	{"DESTADDR", XCLIENT, take_nothing_of_claim},
+	{"DESTPORT", XCLIENT, take_nothing_of_claim},
+	{"IDENT", XFORWARD, take_ident},
+	{"SOURCE", XFORWARD, take_source},
 };
 
-static bool take_attribute(struct smtp_claim *claim, unsigned verb, struct str word)
+static bool take_claim_attribute(struct smtp_claim *claim, unsigned verb, struct str word)
 {
 	char value[SMTP_CLAIM_TEXT_SIZE];
 	struct str name;
 
 	if (!str_split(&word, '=', &name) || word.data == NULL ||
-	    !decode(word, value, sizeof value))
+	    !decode_xtext(word, value, sizeof value))
 		return false;
 	for (size_t i = 0; i < COUNT_OF(attributes); i++)
 		if ((attributes[i].verbs & verb) != 0 &&
@@ -161,7 +166,7 @@ static bool take_attribute(struct smtp_claim *claim, unsigned verb, struct str w
 
 /* Changes *CLAIM, which may not be there yet, by what TEXT says: false, and nothing, if an
  * attribute is wrong. The login of one client is not that of the next. */
-static bool parse(struct smtp_claim **claim, unsigned verb, struct str text)
+static bool parse_claim(struct smtp_claim **claim, unsigned verb, struct str text)
 {
 	struct smtp_claim changed = {0};
 	struct str word;
@@ -170,7 +175,7 @@ static bool parse(struct smtp_claim **claim, unsigned verb, struct str text)
 		changed = **claim;
 	changed.login[0] = '\0';
 	while (str_split(&text, ' ', &word))
-		if (word.length > 0 && !take_attribute(&changed, verb, word))
+		if (word.length > 0 && !take_claim_attribute(&changed, verb, word))
 			return false;
 	if (*claim == NULL)
 		*claim = memory_alloc(sizeof **claim);
@@ -178,7 +183,7 @@ static bool parse(struct smtp_claim **claim, unsigned verb, struct str text)
 	return true;
 }
 
-static void begin_anew(struct smtp_server *s)
+static void begin_session_anew(struct smtp_server *s)
 {
 	smtp_auth_forget(s);
 	if (s->claim->login[0] != '\0')
@@ -198,13 +203,13 @@ enum smtp_step smtp_on_xclient(struct smtp_server *s, const struct smtp_argument
 
 	if (s->transaction != NULL)
 		return smtp_reply(s, 503, "5.5.1", "A transaction has begun, send RSET first");
-	if (s->answer == NULL && !parse(&s->claim, XCLIENT, argument->text))
+	if (s->answer == NULL && !parse_claim(&s->claim, XCLIENT, argument->text))
 		return smtp_reply(s, 501, "5.5.4", "An attribute is unknown, or its value wrong");
 	if (!smtp_ask_client(s, s->claim, &verdict))
 		return SMTP_STEP_WAIT;
 	if (verdict->class != MAIL_OK)
 		return smtp_reply_last(s, 421, verdict->status, verdict->text);
-	begin_anew(s);
+	begin_session_anew(s);
 	return SMTP_STEP_DONE;
 }
 
@@ -212,7 +217,7 @@ enum smtp_step smtp_on_xforward(struct smtp_server *s, const struct smtp_argumen
 {
 	if (s->transaction != NULL)
 		return smtp_reply(s, 503, "5.5.1", "A transaction has begun, send RSET first");
-	if (!parse(&s->forwarded, XFORWARD, argument->text))
+	if (!parse_claim(&s->forwarded, XFORWARD, argument->text))
 		return smtp_reply(s, 501, "5.5.4", "An attribute is unknown, or its value wrong");
 	return smtp_reply(s, 250, "2.0.0", "Ok");
 }

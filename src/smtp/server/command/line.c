@@ -22,7 +22,7 @@ static bool is_auth(const struct smtp_server *s, const char *data, size_t length
 }
 
 /* Tokens may be longer than other commands. */
-static size_t longest(const struct smtp_server *s, const char *data, size_t length)
+static size_t length_max_of_line(const struct smtp_server *s, const char *data, size_t length)
 {
 	bool is_long = s->service->auth != SMTP_AUTH_NONE &&
 		       (smtp_auth_is_under_way(s) || is_auth(s, data, length));
@@ -30,11 +30,11 @@ static size_t longest(const struct smtp_server *s, const char *data, size_t leng
 	return is_long ? SMTP_AUTH_LINE_MAX : s->service->limits.line;
 }
 
-static void keep(struct smtp_server *s, const char *data, size_t length)
+static void keep_command_bytes(struct smtp_server *s, const char *data, size_t length)
 {
 	bool was_long = s->line_is_long;
 
-	s->line_is_long = was_long || s->line.length + length > longest(s, data, length);
+	s->line_is_long = was_long || s->line.length + length > length_max_of_line(s, data, length);
 	if (!s->line_is_long)
 		buffer_append(&s->line, data, length);
 	else if (!was_long && s->line.length < VERB_LENGTH)
@@ -51,7 +51,7 @@ bool smtp_line_take(struct smtp_server *s, const char *data, size_t length, size
 
 	*taken_out = feed != NULL ? (size_t)(feed - data) + 1 : length;
 	s->line_has_more = *taken_out < length;
-	keep(s, data, *taken_out);
+	keep_command_bytes(s, data, *taken_out);
 	if (feed == NULL)
 		return false;
 	if (s->line_is_long)
@@ -62,7 +62,7 @@ bool smtp_line_take(struct smtp_server *s, const char *data, size_t length, size
 	return true;
 }
 
-static bool begins_with(struct str line, const struct str *words, size_t count)
+static bool begins_with_any_word(struct str line, const struct str *words, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (line.length >= words[i].length &&
@@ -76,14 +76,14 @@ bool smtp_line_has_credentials(struct str line)
 	static const struct str words[] = {STR("AUTH"), STR("PROXY-AUTH"), STR("PASS"),
 					   STR("LOGIN")};
 
-	return begins_with(str_trim(line), words, COUNT_OF(words));
+	return begins_with_any_word(str_trim(line), words, COUNT_OF(words));
 }
 
 bool smtp_line_has_path(struct str line)
 {
 	static const struct str words[] = {STR("MAIL"), STR("RCPT")};
 
-	return begins_with(line, words, COUNT_OF(words));
+	return begins_with_any_word(line, words, COUNT_OF(words));
 }
 
 bool smtp_line_is_http(struct str line)
@@ -92,7 +92,7 @@ bool smtp_line_is_http(struct str line)
 					   STR("HEAD "),    STR("DELETE "), STR("OPTIONS "),
 					   STR("CONNECT "), STR("PRI * ")};
 
-	return begins_with(line, words, COUNT_OF(words));
+	return begins_with_any_word(line, words, COUNT_OF(words));
 }
 
 bool smtp_line_is_tls(struct str line)

@@ -18,7 +18,7 @@ struct parameter {
 };
 
 /* RFC 1870: up to 20 digits; a number that overflows is certainly too large. */
-static bool parse_size(struct str value, struct smtp_argument *argument)
+static bool parse_size_parameter(struct str value, struct smtp_argument *argument)
 {
 	if (value.length == 0 || value.length > 20)
 		return false;
@@ -31,7 +31,7 @@ static bool parse_size(struct str value, struct smtp_argument *argument)
 }
 
 /* RFC 6152, where both values are treated alike: bytes are kept unchanged; RFC 3030. */
-static bool parse_body(struct str value, struct smtp_argument *argument)
+static bool parse_body_parameter(struct str value, struct smtp_argument *argument)
 {
 	argument->is_binary = str_equal_nocase(value, STR("BINARYMIME"));
 	return argument->is_binary || str_equal_nocase(value, STR("7BIT")) ||
@@ -96,7 +96,7 @@ static bool offers_auth(const struct smtp_server *s)
 	return s->service->auth != SMTP_AUTH_NONE;
 }
 
-static bool parse_ret(struct str value, struct smtp_argument *argument)
+static bool parse_ret_parameter(struct str value, struct smtp_argument *argument)
 {
 	bool is_full = str_equal_nocase(value, STR("FULL"));
 
@@ -147,7 +147,7 @@ static bool notify_flag(struct str word, unsigned *flag_out)
 	return false;
 }
 
-static bool parse_notify(struct str value, struct smtp_argument *argument)
+static bool parse_notify_parameter(struct str value, struct smtp_argument *argument)
 {
 	struct str word;
 	unsigned flag;
@@ -186,10 +186,10 @@ static bool parse_orcpt(struct str value, struct smtp_argument *argument)
 }
 
 static const struct parameter mail_parameters[] = {
-	{STR("SIZE"), parse_size, NULL},
-	{STR("BODY"), parse_body, NULL},
+	{STR("SIZE"), parse_size_parameter, NULL},
+	{STR("BODY"), parse_body_parameter, NULL},
 	{STR("SMTPUTF8"), parse_smtputf8, NULL},
-	{STR("RET"), parse_ret, NULL},
+	{STR("RET"), parse_ret_parameter, NULL},
 	{STR("ENVID"), parse_envid, NULL},
 	{STR("AUTH"), parse_auth, offers_auth},
 	{STR("REQUIRETLS"), parse_requiretls, smtp_offers_requiretls},
@@ -200,7 +200,7 @@ static const struct parameter mail_parameters[] = {
 };
 
 static const struct parameter rcpt_parameters[] = {
-	{STR("NOTIFY"), parse_notify, NULL},
+	{STR("NOTIFY"), parse_notify_parameter, NULL},
 	{STR("ORCPT"), parse_orcpt, NULL},
 };
 
@@ -217,8 +217,9 @@ static size_t find_parameter(const struct smtp_server *s, const struct parameter
 	return count;
 }
 
-static bool parse(struct smtp_server *s, struct str text, const struct parameter *parameters,
-		  size_t count, struct smtp_argument *argument)
+static bool parse_parameters(struct smtp_server *s, struct str text,
+			     const struct parameter *parameters, size_t count,
+			     struct smtp_argument *argument)
 {
 	unsigned seen = 0;
 	struct str value;
@@ -299,11 +300,11 @@ static bool judge_body(struct smtp_server *s, const struct smtp_argument *argume
 
 bool smtp_parameters_of_mail(struct smtp_server *s, struct str text, struct smtp_argument *argument)
 {
-	return parse(s, text, mail_parameters, COUNT_OF(mail_parameters), argument) &&
+	return parse_parameters(s, text, mail_parameters, COUNT_OF(mail_parameters), argument) &&
 	       judge_body(s, argument) && judge_release(s, argument) && judge_deadline(s, argument);
 }
 
 bool smtp_parameters_of_rcpt(struct smtp_server *s, struct str text, struct smtp_argument *argument)
 {
-	return parse(s, text, rcpt_parameters, COUNT_OF(rcpt_parameters), argument);
+	return parse_parameters(s, text, rcpt_parameters, COUNT_OF(rcpt_parameters), argument);
 }

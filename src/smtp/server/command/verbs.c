@@ -22,8 +22,8 @@ static char *copy_safe(struct str name)
 	return copy;
 }
 
-static enum smtp_step greet(struct smtp_server *s, const struct smtp_argument *argument,
-			    bool is_extended)
+static enum smtp_step greet_smtp_client(struct smtp_server *s, const struct smtp_argument *argument,
+					bool is_extended)
 {
 	free(s->helo);
 	s->helo = copy_safe(argument->text);
@@ -32,17 +32,17 @@ static enum smtp_step greet(struct smtp_server *s, const struct smtp_argument *a
 	return smtp_reply_greeting(s);
 }
 
-static enum smtp_step on_helo(struct smtp_server *s, const struct smtp_argument *argument)
+static enum smtp_step on_helo_command(struct smtp_server *s, const struct smtp_argument *argument)
 {
-	return greet(s, argument, false);
+	return greet_smtp_client(s, argument, false);
 }
 
 static enum smtp_step on_ehlo(struct smtp_server *s, const struct smtp_argument *argument)
 {
-	return greet(s, argument, true);
+	return greet_smtp_client(s, argument, true);
 }
 
-static enum smtp_step on_mail(struct smtp_server *s, const struct smtp_argument *argument)
+static enum smtp_step on_mail_command(struct smtp_server *s, const struct smtp_argument *argument)
 {
 	uint64_t bound = s->service->limits.message_size;
 	const struct mail_verdict *verdict;
@@ -66,7 +66,7 @@ static enum smtp_step on_mail(struct smtp_server *s, const struct smtp_argument 
 }
 
 /* A recipient named twice gets the message once. */
-static void add_recipient(struct smtp_transaction *t, const struct smtp_argument *argument)
+static void add_recipient_once(struct smtp_transaction *t, const struct smtp_argument *argument)
 {
 	struct mail_recipient *recipient;
 
@@ -91,12 +91,12 @@ static enum smtp_step on_rcpt(struct smtp_server *s, const struct smtp_argument 
 		return SMTP_STEP_WAIT;
 	if (verdict->class != MAIL_OK)
 		return smtp_reply_verdict(s, verdict);
-	add_recipient(s->transaction, argument);
+	add_recipient_once(s->transaction, argument);
 	smtp_server_enter(s, SMTP_STATE_RECIPIENTS);
 	return smtp_reply(s, 250, "2.1.5", "Recipient ok");
 }
 
-static enum smtp_step on_data(struct smtp_server *s, const struct smtp_argument *argument)
+static enum smtp_step on_data_command(struct smtp_server *s, const struct smtp_argument *argument)
 {
 	const struct mail_verdict *refusal;
 
@@ -132,7 +132,8 @@ static enum smtp_step on_bdat(struct smtp_server *s, const struct smtp_argument 
 
 /* What the client sends after it is encrypted, or was injected by somebody: then it is known here
  * already, and the session ends (RFC 3207 section 6). */
-static enum smtp_step on_starttls(struct smtp_server *s, const struct smtp_argument *argument)
+static enum smtp_step on_starttls_command(struct smtp_server *s,
+					  const struct smtp_argument *argument)
 {
 	(void)argument;
 	if (s->tls.version != NULL)
@@ -212,17 +213,17 @@ static const struct verb {
 	bool (*parse)(struct smtp_server *s, struct smtp_argument *argument);
 	enum smtp_step (*handle)(struct smtp_server *s, const struct smtp_argument *argument);
 } verbs[] = {
-	{STR("HELO"), SMTP, ANY, true, true, false, smtp_argument_helo, on_helo},
+	{STR("HELO"), SMTP, ANY, true, true, false, smtp_argument_helo, on_helo_command},
 	{STR("EHLO"), SMTP, ANY, true, true, false, smtp_argument_helo, on_ehlo},
 	{STR("LHLO"), LMTP, ANY, true, true, false, smtp_argument_helo, on_ehlo},
 	{STR("STARTTLS"), BOTH, ANY & ~CONNECTED, true, true, false, smtp_argument_none,
-	 on_starttls},
+	 on_starttls_command},
 	{STR("AUTH"), BOTH, ANY & ~CONNECTED, true, true, false, smtp_argument_auth,
 	 smtp_auth_begin},
-	{STR("MAIL"), BOTH, GREETED, false, false, true, smtp_argument_sender, on_mail},
+	{STR("MAIL"), BOTH, GREETED, false, false, true, smtp_argument_sender, on_mail_command},
 	{STR("RCPT"), BOTH, SENDER | RECIPIENTS, false, false, true, smtp_argument_recipient,
 	 on_rcpt},
-	{STR("DATA"), BOTH, RECIPIENTS, false, true, true, smtp_argument_none, on_data},
+	{STR("DATA"), BOTH, RECIPIENTS, false, true, true, smtp_argument_none, on_data_command},
 	{STR("BDAT"), BOTH, ANY, false, false, false, smtp_argument_chunk, on_bdat},
 	{STR("ETRN"), SMTP, GREETED, true, true, true, smtp_argument_text, smtp_on_etrn},
 	{STR("XCLIENT"), BOTH, ANY, true, true, false, smtp_argument_text, smtp_on_xclient},
@@ -236,9 +237,9 @@ static const struct verb {
 	{STR("HELP"), BOTH, ANY, true, false, false, smtp_argument_any, on_help},
 };
 
-static bool is_known(const struct smtp_server *s, const struct verb *verb)
+static bool is_known_verb(const struct smtp_server *s, const struct verb *verb)
 {
-	if (verb->handle == on_starttls && s->service->tls == SMTP_TLS_NONE)
+	if (verb->handle == on_starttls_command && s->service->tls == SMTP_TLS_NONE)
 		return false;
 	if (verb->handle == smtp_auth_begin && s->service->auth == SMTP_AUTH_NONE)
 		return false;
@@ -254,7 +255,7 @@ static bool is_known(const struct smtp_server *s, const struct verb *verb)
 static const struct verb *find_verb(const struct smtp_server *s, struct str name)
 {
 	for (size_t i = 0; i < COUNT_OF(verbs); i++)
-		if (str_equal_nocase(name, verbs[i].name) && is_known(s, &verbs[i]))
+		if (str_equal_nocase(name, verbs[i].name) && is_known_verb(s, &verbs[i]))
 			return &verbs[i];
 	return NULL;
 }
@@ -312,7 +313,7 @@ static bool has_control_characters(struct str line)
 	return false;
 }
 
-static struct str name_of(struct str line)
+static struct str verb_name_of_line(struct str line)
 {
 	ptrdiff_t space = str_find(line, ' ');
 
@@ -338,7 +339,7 @@ static void replace_tabs(char *line, size_t length)
 /* A mistyped AUTH is no command, and a password that follows a refused one is none either. */
 static void decide_shown(struct smtp_server *s, struct str line)
 {
-	struct str name = name_of(line);
+	struct str name = verb_name_of_line(line);
 	bool is_known = find_verb(s, name) != NULL;
 	bool is_secret = smtp_auth_is_under_way(s) || smtp_line_has_credentials(line);
 
@@ -365,8 +366,8 @@ void smtp_command_came(struct smtp_server *s)
 }
 
 /* Whether the line is refused whatever its argument is. */
-static bool is_refused(struct smtp_server *s, const struct verb *verb, struct str line,
-		       enum smtp_step *step_out)
+static bool is_command_refused(struct smtp_server *s, const struct verb *verb, struct str line,
+			       enum smtp_step *step_out)
 {
 	if (is_out_of_step(s, verb, line))
 		*step_out = smtp_reply_last(s, 554, "5.5.0", "Wait for answers before you go on");
@@ -400,14 +401,14 @@ static bool is_answered(const struct smtp_server *s)
 enum smtp_step smtp_command(struct smtp_server *s)
 {
 	struct str line = buffer_view(&s->line);
-	struct str name = name_of(line);
+	struct str name = verb_name_of_line(line);
 	struct smtp_argument argument = {.text = str_trim(str_skip(line, name.length))};
 	const struct verb *verb = find_verb(s, name);
 	enum smtp_step step;
 
 	if (smtp_auth_is_under_way(s))
 		return smtp_auth_go_on(s);
-	if (!is_answered(s) && is_refused(s, verb, line, &step))
+	if (!is_answered(s) && is_command_refused(s, verb, line, &step))
 		return step;
 	if (verb == NULL || !verb->parse(s, &argument))
 		return SMTP_STEP_DONE;

@@ -75,14 +75,14 @@ static const char *const SQL[COPY_STATEMENTS] = {
 
 /* --- opening --- */
 
-static int fail(struct copy *copy, const char *path, int error, struct buffer *why)
+static int fail_to_open_copy(struct copy *copy, const char *path, int error, struct buffer *why)
 {
 	buffer_append_format(why, "%s: %s", path, sqlite3_errmsg(copy->database));
 	copy_close(copy);
 	return copy_errno(error);
 }
 
-static int prepare(struct copy *copy)
+static int prepare_copy(struct copy *copy)
 {
 	int error = sqlite3_exec(copy->database, SCHEMA, NULL, NULL, NULL);
 
@@ -129,7 +129,7 @@ static void keep_cookie(struct copy *copy)
 }
 
 /* Forgets the cookie if the copy was made with other settings; its data stay until the reload. */
-static int check_shape(struct copy *copy, struct str shape)
+static int check_shape_of_copy(struct copy *copy, struct str shape)
 {
 	struct copy_counts counts = {0};
 	struct buffer text = {0};
@@ -165,10 +165,10 @@ int copy_open(const char *path, struct str shape, copy_conflict *conflict, void 
 				     "PRAGMA journal_size_limit = 67108864;",
 				     NULL, NULL, NULL);
 	if (error == SQLITE_OK)
-		error = prepare(copy);
+		error = prepare_copy(copy);
 	if (error != SQLITE_OK)
-		return fail(copy, path, error, why);
-	error = check_shape(copy, shape);
+		return fail_to_open_copy(copy, path, error, why);
+	error = check_shape_of_copy(copy, shape);
 	if (error < 0) {
 		buffer_append_format(why, "%s: %s", path, copy->error_text);
 		copy_close(copy);

@@ -60,7 +60,7 @@ static void derive_member(struct copy *copy, struct str key, bool is_claimed)
 		copy_row_remove(copy, DIRECTORY_MEMBER, key);
 }
 
-static void derive(struct copy *copy, int table, struct str key)
+static void derive_record(struct copy *copy, int table, struct str key)
 {
 	sqlite3_stmt *statement = copy->statements[COPY_CLAIMANTS];
 	struct str fields = {0};
@@ -99,7 +99,7 @@ void copy_derive(struct copy *copy)
 		int table = sqlite3_column_int(statement, 0);
 
 		arena_reset(copy->arena);
-		derive(copy, table, arena_copy_str(copy->arena, copy_column(statement, 1)));
+		derive_record(copy, table, arena_copy_str(copy->arena, copy_column(statement, 1)));
 	}
 	copy_run(copy, copy->statements[COPY_CHANGED_NONE]);
 }

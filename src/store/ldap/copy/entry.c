@@ -18,8 +18,8 @@ struct difference {
 	struct buffer new;
 };
 
-static void run_with(struct copy *copy, enum copy_statement which, struct str first,
-		     struct str second)
+static void run_with_texts(struct copy *copy, enum copy_statement which, struct str first,
+			   struct str second)
 {
 	copy_bind(copy->statements[which], 1, first);
 	if (second.data != NULL)
@@ -41,14 +41,14 @@ static void touch_name(struct copy *copy, struct str name, struct str mail)
 {
 	if (mail.length == 0)
 		return;
-	run_with(copy, COPY_CHANGED_MEMBERS, name, mail);
-	run_with(copy, COPY_CHANGED_OWNERS, name, (struct str){0});
+	run_with_texts(copy, COPY_CHANGED_MEMBERS, name, mail);
+	run_with_texts(copy, COPY_CHANGED_OWNERS, name, (struct str){0});
 }
 
 static void touch_claim(struct copy *copy, const struct claim *claim)
 {
 	if (claim->table == CLAIM_MEMBER_NAME)
-		run_with(copy, COPY_CHANGED_MEMBER, claim->key, claim->fields);
+		run_with_texts(copy, COPY_CHANGED_MEMBER, claim->key, claim->fields);
 	else if (claim->table == CLAIM_OWNER_NAME)
 		touch_record(copy, DIRECTORY_ADDRESS, claim->fields);
 	else
@@ -153,7 +153,8 @@ static void read_kept(struct copy *copy, sqlite3_stmt *statement, struct kept *k
 				  .mail = arena_copy_str(copy->arena, copy_column(statement, 2))};
 }
 
-static bool find(struct copy *copy, const struct sync_uuid *uuid, struct kept *kept_out)
+static bool find_copied_entry(struct copy *copy, const struct sync_uuid *uuid,
+			      struct kept *kept_out)
 {
 	sqlite3_stmt *statement = copy->statements[COPY_ENTRY_FIND];
 
@@ -173,8 +174,8 @@ static void bind_mail(sqlite3_stmt *statement, int place, struct str mail)
 		(void)sqlite3_bind_null(statement, place);
 }
 
-static int64_t insert(struct copy *copy, const struct sync_uuid *uuid, struct str name,
-		      struct str mail)
+static int64_t insert_copied_entry(struct copy *copy, const struct sync_uuid *uuid, struct str name,
+				   struct str mail)
 {
 	sqlite3_stmt *statement = copy->statements[COPY_ENTRY_NEW];
 
@@ -186,7 +187,8 @@ static int64_t insert(struct copy *copy, const struct sync_uuid *uuid, struct st
 	return sqlite3_last_insert_rowid(copy->database);
 }
 
-static void update(struct copy *copy, const struct kept *kept, struct str name, struct str mail)
+static void update_copied_entry(struct copy *copy, const struct kept *kept, struct str name,
+				struct str mail)
 {
 	sqlite3_stmt *statement = copy->statements[COPY_ENTRY_SET];
 
@@ -217,7 +219,7 @@ static void move_below(struct copy *copy, struct str from, struct str to)
 		buffer_reset(&name);
 		buffer_append_str(&name, to);
 		buffer_append_str(&name, str_skip(moved[i].name, from.length));
-		update(copy, &moved[i], buffer_view(&name), moved[i].mail);
+		update_copied_entry(copy, &moved[i], buffer_view(&name), moved[i].mail);
 	}
 	buffer_clear(&found);
 	buffer_clear(&name);
@@ -231,10 +233,10 @@ void copy_put(struct copy *copy, const struct sync_uuid *uuid, struct str name,
 
 	copy_begin(copy);
 	arena_reset(copy->arena);
-	if (!find(copy, uuid, &kept)) {
-		kept.id = insert(copy, uuid, name, mapping->mail);
+	if (!find_copied_entry(copy, uuid, &kept)) {
+		kept.id = insert_copied_entry(copy, uuid, name, mapping->mail);
 	} else if (!str_equal(kept.name, name) || !str_equal(kept.mail, mapping->mail)) {
-		update(copy, &kept, name, mapping->mail);
+		update_copied_entry(copy, &kept, name, mapping->mail);
 		if (!str_equal(kept.name, name))
 			move_below(copy, kept.name, name);
 	} else {
@@ -251,7 +253,7 @@ void copy_delete(struct copy *copy, const struct sync_uuid *uuid)
 
 	copy_begin(copy);
 	arena_reset(copy->arena);
-	if (!find(copy, uuid, &kept))
+	if (!find_copied_entry(copy, uuid, &kept))
 		return;
 	(void)put_claims(copy, kept.id, &nothing);
 	touch_name(copy, kept.name, kept.mail);
@@ -260,7 +262,7 @@ void copy_delete(struct copy *copy, const struct sync_uuid *uuid)
 	copy->counts.deleted++;
 }
 
-static int compare_uuids(const void *a, const void *b)
+static int compare_entry_uuids(const void *a, const void *b)
 {
 	return memcmp(a, b, SYNC_UUID_SIZE);
 }
@@ -277,7 +279,7 @@ void copy_keep_only(struct copy *copy, const struct sync_uuid *uuids, size_t cou
 
 		if (uuid.length == SYNC_UUID_SIZE &&
 		    (count == 0 ||
-		     bsearch(uuid.data, uuids, count, sizeof(*uuids), compare_uuids) == NULL))
+		     bsearch(uuid.data, uuids, count, sizeof(*uuids), compare_entry_uuids) == NULL))
 			buffer_append_str(&gone, uuid);
 	}
 	deleted = (const struct sync_uuid *)(const void *)buffer_data(&gone);

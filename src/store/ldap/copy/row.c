@@ -5,7 +5,7 @@
 #include "store/ldap/copy/internal.h"
 #include "store/ldap/map/claim.h"
 
-static int prepare(struct copy *copy, int table, enum sqlite_statement which)
+static int prepare_statement_of_copy(struct copy *copy, int table, enum sqlite_statement which)
 {
 	struct buffer sql CLEANUP(buffer_clear) = {0};
 
@@ -22,13 +22,13 @@ int copy_row_prepare(struct copy *copy)
 	for (int table = DIRECTORY_NO_TABLE + 1; table < DIRECTORY_TABLES; table++) {
 		copy->schemas[table] = directory_schema_of((enum directory_table)table);
 		for (unsigned i = 0; i < SQLITE_STATEMENTS && error == SQLITE_OK; i++)
-			error = prepare(copy, table, i);
+			error = prepare_statement_of_copy(copy, table, i);
 	}
 	return error;
 }
 
-static sqlite3_stmt *begin(struct copy *copy, int table, enum sqlite_statement which,
-			   struct str key)
+static sqlite3_stmt *begin_statement_with_key(struct copy *copy, int table,
+					      enum sqlite_statement which, struct str key)
 {
 	sqlite3_stmt *statement = copy->rows[table][which];
 	struct str list;
@@ -48,8 +48,8 @@ static sqlite3_stmt *begin(struct copy *copy, int table, enum sqlite_statement w
 static bool has_columns(struct copy *copy, const struct directory_record *record)
 {
 	const struct directory_schema *schema = &copy->schemas[record->key.table];
-	sqlite3_stmt *statement =
-		begin(copy, (int)record->key.table, SQLITE_STATEMENT_GET, record->key.name);
+	sqlite3_stmt *statement = begin_statement_with_key(copy, (int)record->key.table,
+							   SQLITE_STATEMENT_GET, record->key.name);
 	bool is_same = true;
 
 	if (!copy_step(copy, statement))
@@ -67,15 +67,15 @@ static bool is_child(struct copy *copy, const struct directory_record *record, s
 }
 
 /* Likewise for the field that may be repeated. */
-static bool has_children(struct copy *copy, const struct directory_record *record)
+static bool has_same_children(struct copy *copy, const struct directory_record *record)
 {
 	sqlite3_stmt *statement;
 	bool is_same = true;
 
 	if (copy->schemas[record->key.table].child == NULL)
 		return true;
-	statement = begin(copy, (int)record->key.table, SQLITE_STATEMENT_GET_CHILDREN,
-			  record->key.name);
+	statement = begin_statement_with_key(copy, (int)record->key.table,
+					     SQLITE_STATEMENT_GET_CHILDREN, record->key.name);
 	for (size_t i = 0; i < record->field_count && is_same; i++)
 		if (is_child(copy, record, i))
 			is_same = copy_step(copy, statement) &&
@@ -86,20 +86,22 @@ static bool has_children(struct copy *copy, const struct directory_record *recor
 	return is_same;
 }
 
-static void write_children(struct copy *copy, const struct directory_record *record)
+static void write_children_to_copy(struct copy *copy, const struct directory_record *record)
 {
 	int table = (int)record->key.table;
 	int position = 0;
 
 	if (copy->schemas[table].child == NULL)
 		return;
-	copy_run(copy, begin(copy, table, SQLITE_STATEMENT_REMOVE_CHILDREN, record->key.name));
+	copy_run(copy, begin_statement_with_key(copy, table, SQLITE_STATEMENT_REMOVE_CHILDREN,
+						record->key.name));
 	for (size_t i = 0; i < record->field_count; i++) {
 		sqlite3_stmt *statement;
 
 		if (!is_child(copy, record, i))
 			continue;
-		statement = begin(copy, table, SQLITE_STATEMENT_INSERT_CHILD, record->key.name);
+		statement = begin_statement_with_key(copy, table, SQLITE_STATEMENT_INSERT_CHILD,
+						     record->key.name);
 		(void)sqlite3_bind_int(statement, 2, position++);
 		copy_bind(statement, 3, record->fields[i].value);
 		copy_run(copy, statement);
@@ -107,11 +109,12 @@ static void write_children(struct copy *copy, const struct directory_record *rec
 }
 
 /* Whether STATEMENT, which updates or inserts, has written the row of RECORD. */
-static bool write_columns(struct copy *copy, const struct directory_record *record,
-			  enum sqlite_statement which)
+static bool write_columns_to_copy(struct copy *copy, const struct directory_record *record,
+				  enum sqlite_statement which)
 {
 	const struct directory_schema *schema = &copy->schemas[record->key.table];
-	sqlite3_stmt *statement = begin(copy, (int)record->key.table, which, record->key.name);
+	sqlite3_stmt *statement =
+		begin_statement_with_key(copy, (int)record->key.table, which, record->key.name);
 	int place = schema->key_columns[1] != NULL ? 3 : 2;
 
 	for (int i = 0; schema->columns[i].field != NULL; i++) {
@@ -130,23 +133,24 @@ void copy_row_put(struct copy *copy, int table, struct str key, struct str field
 		.key = {.table = (enum directory_table)table, .name = key}};
 
 	claim_fields(fields, copy->arena, &record.fields, &record.field_count);
-	if (has_columns(copy, &record) && has_children(copy, &record))
+	if (has_columns(copy, &record) && has_same_children(copy, &record))
 		return;
-	if (!write_columns(copy, &record, SQLITE_STATEMENT_UPDATE))
-		(void)write_columns(copy, &record, SQLITE_STATEMENT_INSERT);
-	write_children(copy, &record);
+	if (!write_columns_to_copy(copy, &record, SQLITE_STATEMENT_UPDATE))
+		(void)write_columns_to_copy(copy, &record, SQLITE_STATEMENT_INSERT);
+	write_children_to_copy(copy, &record);
 	copy->counts.records++;
 }
 
 void copy_row_remove(struct copy *copy, int table, struct str key)
 {
-	sqlite3_stmt *statement = begin(copy, table, SQLITE_STATEMENT_GET, key);
+	sqlite3_stmt *statement = begin_statement_with_key(copy, table, SQLITE_STATEMENT_GET, key);
 
 	if (!copy_step(copy, statement))
 		return;
 	copy_reset(statement);
 	if (copy->schemas[table].child != NULL)
-		copy_run(copy, begin(copy, table, SQLITE_STATEMENT_REMOVE_CHILDREN, key));
-	copy_run(copy, begin(copy, table, SQLITE_STATEMENT_REMOVE, key));
+		copy_run(copy, begin_statement_with_key(copy, table,
+							SQLITE_STATEMENT_REMOVE_CHILDREN, key));
+	copy_run(copy, begin_statement_with_key(copy, table, SQLITE_STATEMENT_REMOVE, key));
 	copy->counts.records++;
 }

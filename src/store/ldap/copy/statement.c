@@ -37,7 +37,7 @@ int copy_errno(int error)
 	}
 }
 
-static void stick(struct copy *copy, int error)
+static void keep_error_of_copy(struct copy *copy, int error)
 {
 	copy->error = copy_errno(error);
 	(void)snprintf(copy->error_text, sizeof(copy->error_text), "%s",
@@ -51,7 +51,7 @@ bool copy_step(struct copy *copy, sqlite3_stmt *statement)
 	if (result == SQLITE_ROW)
 		return true;
 	if (result != SQLITE_DONE)
-		stick(copy, result);
+		keep_error_of_copy(copy, result);
 	copy_reset(statement);
 	return false;
 }

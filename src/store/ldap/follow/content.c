@@ -77,7 +77,7 @@ static void take_cookie(struct session *session, struct str cookie)
 
 /* Entries reported as present must be known, or sent in this load, so their number is bounded.
  * Counts entries only if necessary, as that reads the whole copy. */
-static bool may_name(struct session *session, size_t size)
+static bool may_report_present(struct session *session, size_t size)
 {
 	if (size <= session->present_max)
 		return true;
@@ -93,7 +93,7 @@ static void add_present(struct session *session, const struct sync_uuid *uuids, 
 
 	if (session->is_loaded)
 		return;
-	if (may_name(session, session->present.length + size))
+	if (may_report_present(session, session->present.length + size))
 		buffer_append(&session->present, uuids, size);
 	else
 		session_end_lost(session, "it names too many entries");
@@ -142,7 +142,7 @@ void session_on_entry(struct session *session, LDAPMessage *message)
 	take_cookie(session, value.cookie);
 }
 
-static int compare_uuids(const void *a, const void *b)
+static int compare_present_uuids(const void *a, const void *b)
 {
 	return memcmp(a, b, SYNC_UUID_SIZE);
 }
@@ -174,7 +174,7 @@ static void keep_present(struct session *session)
 	session->is_present_known = true;
 	if (!is_plausible(session, count))
 		return;
-	qsort(uuids, count, sizeof(*uuids), compare_uuids);
+	qsort(uuids, count, sizeof(*uuids), compare_present_uuids);
 	copy_keep_only(session->follower->copy, uuids, count);
 	buffer_clear(&session->present);
 }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-static void on_wakeup(void *context)
+static void on_follower_wakeup(void *context)
 {
 	struct follower *follower = context;
 
@@ -23,7 +23,7 @@ static struct timespec timespec_of(int64_t us)
 	return (struct timespec){.tv_sec = us / SECOND_US, .tv_nsec = us % SECOND_US * 1000};
 }
 
-static void wait_for(struct follower *follower, int64_t delay_us)
+static void wait_for_stop_of_follower(struct follower *follower, int64_t delay_us)
 {
 	int64_t until_us = os_clock_monotonic_us() + delay_us;
 	struct timespec until = timespec_of(until_us);
@@ -36,8 +36,8 @@ static void wait_for(struct follower *follower, int64_t delay_us)
 }
 
 /* Logs what is wrong with a server once, and again when it changes. */
-static void complain(struct follower *follower, size_t number, bool was_loaded,
-		     const struct buffer *why)
+static void log_complaint_about_server(struct follower *follower, size_t number, bool was_loaded,
+				       const struct buffer *why)
 {
 	struct buffer *last = &follower->complaints[number];
 
@@ -51,7 +51,7 @@ static void complain(struct follower *follower, size_t number, bool was_loaded,
 
 /* Follows server NUMBER, and tries again if it refuses the cookie. Returns whether it got as far as
  * waiting for changes. */
-static bool follow(struct follower *follower, size_t number, enum session_end *end_out)
+static bool follow_ldap_server(struct follower *follower, size_t number, enum session_end *end_out)
 {
 	struct buffer why = {0};
 	bool was_loaded = false;
@@ -61,13 +61,13 @@ static bool follow(struct follower *follower, size_t number, enum session_end *e
 	follower_set_lost(follower);
 	if (*end_out == SESSION_REFUSED && !follower->is_reload) {
 		follower->is_reload = true;
-		complain(follower, number, was_loaded, &why);
+		log_complaint_about_server(follower, number, was_loaded, &why);
 		buffer_reset(&why);
 		*end_out = session_run(follower, number, &was_loaded, &why);
 		follower_set_lost(follower);
 	}
 	if (*end_out == SESSION_LOST || *end_out == SESSION_BEHIND || *end_out == SESSION_REFUSED)
-		complain(follower, number, was_loaded, &why);
+		log_complaint_about_server(follower, number, was_loaded, &why);
 	else
 		buffer_reset(&follower->complaints[number]);
 	buffer_clear(&why);
@@ -85,7 +85,7 @@ static size_t follow_any(struct follower *follower, size_t first, bool *was_load
 	for (size_t i = 0; i < count && !follower_is_stopping(follower); i++) {
 		size_t number = (first + i) % count;
 
-		if (follow(follower, number, &end)) {
+		if (follow_ldap_server(follower, number, &end)) {
 			*was_loaded_out = true;
 			return end == SESSION_RETURN ? 0 : (number + 1) % count;
 		}
@@ -93,7 +93,7 @@ static size_t follow_any(struct follower *follower, size_t first, bool *was_load
 	return 0;
 }
 
-static void *run(void *context)
+static void *run_follower_thread(void *context)
 {
 	struct follower *follower = context;
 	int64_t delay_us = FOLLOW_DELAY_US;
@@ -104,10 +104,10 @@ static void *run(void *context)
 		first = follow_any(follower, first, &was_loaded);
 		if (was_loaded) {
 			delay_us = FOLLOW_DELAY_US;
-			wait_for(follower, FOLLOW_SLICE_US);
+			wait_for_stop_of_follower(follower, FOLLOW_SLICE_US);
 			continue;
 		}
-		wait_for(follower, delay_us);
+		wait_for_stop_of_follower(follower, delay_us);
 		delay_us = 2 * delay_us < FOLLOW_DELAY_MAX_US ? 2 * delay_us : FOLLOW_DELAY_MAX_US;
 	}
 	return NULL;
@@ -173,7 +173,7 @@ int follower_new(struct os_loop *loop, const struct follower_settings *settings,
 	*follower = (struct follower){.settings = *settings, .moved = moved, .context = context};
 	follower->last_note = &follower->notes;
 	init_threads(follower);
-	follower->wakeup = os_wakeup_new(loop, on_wakeup, follower);
+	follower->wakeup = os_wakeup_new(loop, on_follower_wakeup, follower);
 	follower->complaints =
 		memory_alloc_zero(settings->server_count, sizeof(*follower->complaints));
 	print_shape(settings, &shape);
@@ -203,7 +203,7 @@ void follower_start(struct follower *follower)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	error = pthread_create(&follower->thread, NULL, run, follower);
+	error = pthread_create(&follower->thread, NULL, run_follower_thread, follower);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (error != 0)
 		cannot_begin("no thread", -error);

@@ -29,7 +29,7 @@ struct csn_set session_csns(struct follower *follower)
 
 /* Checks whether the copy, as committed, has all that the server had at MARK. Cookies do not
  * suffice: changes outside our base do not advance them. */
-static void settle(struct session *session)
+static void settle_freshness_of_copy(struct session *session)
 {
 	struct csn_set ours;
 
@@ -80,7 +80,7 @@ static bool is_talking_idly(const struct session *session, int64_t now_us)
 	return now_us - since_us >= FOLLOW_ANSWER_US;
 }
 
-static void probe(struct session *session, int64_t now_us)
+static void probe_ldap_server(struct session *session, int64_t now_us)
 {
 	if (!session->probing.is_set && now_us - session->probing.at_us >= FOLLOW_PROBE_US)
 		ask_probe(session, now_us);
@@ -93,7 +93,7 @@ static void probe(struct session *session, int64_t now_us)
 
 /* --- the loop --- */
 
-static void take(struct session *session, LDAPMessage *message)
+static void take_ldap_message(struct session *session, LDAPMessage *message)
 {
 	int64_t now_us = os_clock_monotonic_us();
 	int number = ldap_msgid(message);
@@ -133,7 +133,7 @@ static bool take_all(struct session *session)
 		kind = ldap_result(session->ld, LDAP_RES_ANY, LDAP_MSG_ONE, &now, &message);
 		if (kind <= 0)
 			break;
-		take(session, message);
+		take_ldap_message(session, message);
 		(void)ldap_msgfree(message);
 		count++;
 	}
@@ -163,7 +163,7 @@ static void look_for_better(struct session *session, size_t number, int64_t now_
 			session_end(session, SESSION_RETURN);
 }
 
-static void turn(struct session *session, size_t number)
+static void take_turn_of_ldap_session(struct session *session, size_t number)
 {
 	bool was_any = take_all(session);
 	int64_t now_us = os_clock_monotonic_us();
@@ -172,19 +172,20 @@ static void turn(struct session *session, size_t number)
 		return;
 	if (session->is_loaded && session->is_changed && !session_commit(session))
 		return;
-	settle(session);
+	settle_freshness_of_copy(session);
 	if (follower_is_stopping(session->follower))
 		session_end(session, SESSION_STOPPED);
 	else if (!was_any)
 		wait_for_more(session);
-	probe(session, now_us);
+	probe_ldap_server(session, now_us);
 	if (session->is_loaded)
 		look_for_better(session, number, now_us);
 }
 
 /* --- the start --- */
 
-static bool is_behind(struct follower *follower, LDAP *ld, const char *context, struct buffer *why)
+static bool is_ldap_server_behind(struct follower *follower, LDAP *ld, const char *context,
+				  struct buffer *why)
 {
 	struct csn_set ours = session_csns(follower);
 	struct csn_set theirs = {0};
@@ -199,7 +200,7 @@ static bool is_behind(struct follower *follower, LDAP *ld, const char *context, 
 	return true;
 }
 
-static void ask(struct session *session)
+static void ask_for_sync(struct session *session)
 {
 	struct follower *follower = session->follower;
 	struct str cookie = follower->is_reload ? (struct str){0} : copy_cookie(follower->copy);
@@ -213,7 +214,7 @@ static void ask(struct session *session)
 		session_end_lost(session, "the connection is lost");
 }
 
-static void begin(struct session *session, size_t number)
+static void begin_ldap_session(struct session *session, size_t number)
 {
 	struct follower *follower = session->follower;
 
@@ -223,7 +224,7 @@ static void begin(struct session *session, size_t number)
 		return;
 	}
 	session->context = link_find_context(session->ld, follower->settings.login.base);
-	if (is_behind(follower, session->ld, session->context, session->why)) {
+	if (is_ldap_server_behind(follower, session->ld, session->context, session->why)) {
 		session_end(session, SESSION_BEHIND);
 		return;
 	}
@@ -234,7 +235,7 @@ static void begin(struct session *session, size_t number)
 	follower->counts = (struct copy_counts){0};
 	follower->passwords_unusable = 0;
 	follower->bad_count = 0;
-	ask(session);
+	ask_for_sync(session);
 }
 
 enum session_end session_run(struct follower *follower, size_t number, bool *was_loaded_out,
@@ -246,9 +247,9 @@ enum session_end session_run(struct follower *follower, size_t number, bool *was
 				  .probe = -1,
 				  .why = why};
 
-	begin(&session, number);
+	begin_ldap_session(&session, number);
 	while (!session.is_over)
-		turn(&session, number);
+		take_turn_of_ldap_session(&session, number);
 	copy_rollback(follower->copy);
 	link_close(session.ld);
 	free(session.context);
@@ -268,7 +269,7 @@ bool session_try(struct follower *follower, size_t number)
 	if (link_open(&follower->settings.servers[number], &follower->settings.login, &ld, &why) ==
 	    LDAP_SUCCESS) {
 		context = link_find_context(ld, follower->settings.login.base);
-		is_usable = !is_behind(follower, ld, context, &why);
+		is_usable = !is_ldap_server_behind(follower, ld, context, &why);
 		free(context);
 		link_close(ld);
 	}

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int read_password(const char *path, char **password_out, struct buffer *why)
+static int read_ldap_password(const char *path, char **password_out, struct buffer *why)
 {
 	struct buffer secret = {0};
 	int error = os_secret_read(path, &secret);
@@ -71,7 +71,7 @@ int access_take_login(const struct store_ldap_settings *given, struct link_login
 		buffer_append_string(why, "bind_dn needs a password_file");
 		return -EINVAL;
 	}
-	return read_password(given->password_file, (char **)&login->password, why);
+	return read_ldap_password(given->password_file, (char **)&login->password, why);
 }
 
 void access_clear_servers(struct link_server *servers, size_t count)

@@ -17,7 +17,7 @@ struct deadline {
 	int64_t until_us;
 };
 
-static int set_up(Sockbuf_IO_Desc *layer, void *argument)
+static int set_up_deadline_layer(Sockbuf_IO_Desc *layer, void *argument)
 {
 	layer->sbiod_pvt = argument;
 	return 0;
@@ -30,7 +30,7 @@ static int remove_layer(Sockbuf_IO_Desc *layer)
 	return 0;
 }
 
-static int control(Sockbuf_IO_Desc *layer, int option, void *argument)
+static int control_deadline_layer(Sockbuf_IO_Desc *layer, int option, void *argument)
 {
 	struct deadline *deadline = layer->sbiod_pvt;
 
@@ -41,7 +41,7 @@ static int control(Sockbuf_IO_Desc *layer, int option, void *argument)
 }
 
 /* Waits until the socket is ready; false, with errno, if it is not. */
-static bool wait_for(Sockbuf_IO_Desc *layer, bool is_writing)
+static bool wait_for_ldap_socket(Sockbuf_IO_Desc *layer, bool is_writing)
 {
 	const struct deadline *deadline = layer->sbiod_pvt;
 	int64_t left_us = deadline->until_us - os_clock_monotonic_us();
@@ -56,14 +56,14 @@ static bool wait_for(Sockbuf_IO_Desc *layer, bool is_writing)
 	return false;
 }
 
-static ber_slen_t read_some(Sockbuf_IO_Desc *layer, void *data, ber_len_t length)
+static ber_slen_t read_some_before_deadline(Sockbuf_IO_Desc *layer, void *data, ber_len_t length)
 {
-	return wait_for(layer, false) ? LBER_SBIOD_READ_NEXT(layer, data, length) : -1;
+	return wait_for_ldap_socket(layer, false) ? LBER_SBIOD_READ_NEXT(layer, data, length) : -1;
 }
 
 static ber_slen_t write_some(Sockbuf_IO_Desc *layer, void *data, ber_len_t length)
 {
-	return wait_for(layer, true) ? LBER_SBIOD_WRITE_NEXT(layer, data, length) : -1;
+	return wait_for_ldap_socket(layer, true) ? LBER_SBIOD_WRITE_NEXT(layer, data, length) : -1;
 }
 
 static int close_layer(Sockbuf_IO_Desc *layer)
@@ -74,7 +74,8 @@ static int close_layer(Sockbuf_IO_Desc *layer)
 
 int deadline_add(LDAP *ld)
 {
-	static Sockbuf_IO io = {set_up, remove_layer, control, read_some, write_some, close_layer};
+	static Sockbuf_IO io = {set_up_deadline_layer,     remove_layer, control_deadline_layer,
+				read_some_before_deadline, write_some,   close_layer};
 	struct deadline *deadline = memory_alloc_zero(1, sizeof *deadline);
 	Sockbuf *stream = NULL;
 

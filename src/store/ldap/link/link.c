@@ -30,7 +30,7 @@ static bool has_extension(const LDAPURLDesc *url, const char *name)
 	return false;
 }
 
-static const char *complaint(const LDAPURLDesc *url)
+static const char *complaint_about_url(const LDAPURLDesc *url)
 {
 	if (url->lud_dn != NULL && url->lud_dn[0] != '\0')
 		return "where to search is said by the setting base, not by the URL";
@@ -85,7 +85,7 @@ int link_server_parse(const char *url, struct link_server *server_out, struct bu
 				     url);
 		return -EINVAL;
 	}
-	wrong = complaint(parsed);
+	wrong = complaint_about_url(parsed);
 	if (wrong != NULL) {
 		buffer_append_format(why, "\"%s\": %s", url, wrong);
 		ldap_free_urldesc(parsed);
@@ -151,7 +151,7 @@ static void bound_messages(LDAP *ld)
 		(void)ber_sockbuf_ctrl(stream, LBER_SB_OPT_SET_MAX_INCOMING, &most);
 }
 
-static void set_options(LDAP *ld)
+static void set_ldap_options(LDAP *ld)
 {
 	const struct timeval patience = {.tv_sec = LINK_PATIENCE_S};
 	const int version = LDAP_VERSION3;
@@ -165,7 +165,7 @@ static void set_options(LDAP *ld)
 	bound_messages(ld);
 }
 
-static int error_of(LDAP *ld, int kind)
+static int error_of_ldap_result(LDAP *ld, int kind)
 {
 	int code = LDAP_SUCCESS;
 
@@ -196,7 +196,7 @@ static int wait_for_result(LDAP *ld, int number, LDAPMessage **entry_out)
 			left_us <= 0 ? 0 : ldap_result(ld, number, LDAP_MSG_ONE, &left, &message);
 
 		if (kind <= 0)
-			return error_of(ld, kind);
+			return error_of_ldap_result(ld, kind);
 		if (kind == LDAP_RES_SEARCH_ENTRY && entry_out != NULL && *entry_out == NULL) {
 			*entry_out = message;
 		} else if (kind == LDAP_RES_SEARCH_ENTRY || kind == LDAP_RES_SEARCH_REFERENCE ||
@@ -206,7 +206,7 @@ static int wait_for_result(LDAP *ld, int number, LDAPMessage **entry_out)
 			return ldap_parse_result(ld, message, &code, NULL, NULL, NULL, NULL, 1) ==
 					       LDAP_SUCCESS
 				       ? code
-				       : error_of(ld, -1);
+				       : error_of_ldap_result(ld, -1);
 		}
 	}
 	return LDAP_SIZELIMIT_EXCEEDED;
@@ -267,7 +267,7 @@ int link_open(const struct link_server *server, const struct link_login *login, 
 	int code = ldap_initialize(&ld, server->uri);
 
 	if (code == LDAP_SUCCESS) {
-		set_options(ld);
+		set_ldap_options(ld);
 		code = ldap_connect(ld);
 	}
 	if (code == LDAP_SUCCESS)
@@ -325,7 +325,8 @@ void link_add_csns(LDAP *ld, LDAPMessage *message, struct csn_set *set)
 }
 
 /* The first entry found, or NULL, in *ENTRY_OUT, which the caller frees, also after an error. */
-static int read_entry(LDAP *ld, const char *name, const char *attribute, LDAPMessage **entry_out)
+static int read_entry_of_name(LDAP *ld, const char *name, const char *attribute,
+			      LDAPMessage **entry_out)
 {
 	char *attributes[] = {(char *)attribute, NULL};
 	int number;
@@ -338,7 +339,7 @@ static int read_entry(LDAP *ld, const char *name, const char *attribute, LDAPMes
 int link_read_csns(LDAP *ld, const char *context, struct csn_set *set)
 {
 	LDAPMessage *found = NULL;
-	int code = read_entry(ld, context, "contextCSN", &found);
+	int code = read_entry_of_name(ld, context, "contextCSN", &found);
 
 	if (code == LDAP_SUCCESS && found != NULL)
 		link_add_csns(ld, found, set);
@@ -371,7 +372,7 @@ char *link_find_context(LDAP *ld, const char *base)
 	LDAPMessage *found = NULL;
 	char *context = NULL;
 
-	if (read_entry(ld, "", "namingContexts", &found) == LDAP_SUCCESS && found != NULL)
+	if (read_entry_of_name(ld, "", "namingContexts", &found) == LDAP_SUCCESS && found != NULL)
 		values = ldap_get_values_len(ld, found, "namingContexts");
 	for (struct berval **value = values; value != NULL && *value != NULL; value++)
 		if (context == NULL &&

@@ -32,7 +32,7 @@ int claim_compare(const struct claim *x, const struct claim *y)
 }
 
 /* Makes the order unique, as qsort() is not stable. */
-static int compare_places(const void *a, const void *b)
+static int compare_claim_places(const void *a, const void *b)
 {
 	const struct claim *x = *(const struct claim *const *)a;
 	const struct claim *y = *(const struct claim *const *)b;
@@ -52,7 +52,7 @@ void claim_sort(const struct buffer *claims, struct arena *arena, struct mapping
 
 	for (size_t i = 0; i < count; i++)
 		places[i] = &given[i];
-	qsort(places, count, sizeof(const struct claim *), compare_places);
+	qsort(places, count, sizeof(const struct claim *), compare_claim_places);
 	for (size_t i = 0; i < count; i++)
 		if (mapping->claim_count == 0 ||
 		    claim_compare(&sorted[mapping->claim_count - 1], places[i]) != 0)

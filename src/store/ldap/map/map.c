@@ -39,7 +39,7 @@ static char *copy_text(struct str text)
 }
 
 /* Parses attribute names (RFC 4512 section 1.4: descriptors or OIDs), separated by spaces. */
-static bool parse_words(struct str text, struct words *words)
+static bool parse_attribute_names(struct str text, struct words *words)
 {
 	char *start;
 
@@ -57,11 +57,11 @@ static bool parse_words(struct str text, struct words *words)
 	return true;
 }
 
-static bool parse_value(struct str text, struct words *words)
+static bool parse_map_value(struct str text, struct words *words)
 {
 	words_clear(words);
 	if (text.length < 2 || text.data[0] != '\'' || text.data[text.length - 1] != '\'')
-		return parse_words(text, words);
+		return parse_attribute_names(text, words);
 	if (text.length == 2)
 		return true;
 	words->is_constant = true;
@@ -72,7 +72,7 @@ static bool parse_value(struct str text, struct words *words)
 	return true;
 }
 
-static int parse(struct entry_map *map, const char *text, struct buffer *why)
+static int parse_map_setting(struct entry_map *map, const char *text, struct buffer *why)
 {
 	struct str rest = str_from(text);
 	struct str name;
@@ -87,7 +87,7 @@ static int parse(struct entry_map *map, const char *text, struct buffer *why)
 		for (size_t i = 0; i < CONFIG_MAP_FIELDS; i++)
 			buffer_append_format(why, "%s %s", i > 0 ? "," : "",
 					     config_map_fields[i].name);
-	} else if (!parse_value(str_trim(rest), &map->fields[field])) {
+	} else if (!parse_map_value(str_trim(rest), &map->fields[field])) {
 		buffer_append_format(why,
 				     "\"%s\": names of attributes consist of a-z, A-Z, 0-9, "
 				     "- and .",
@@ -131,11 +131,11 @@ int entry_map_new(const char *const *texts, size_t count, struct entry_map **map
 	int error = 0;
 
 	for (size_t i = 0; i < CONFIG_MAP_FIELDS; i++)
-		if (!parse_value(str_from(config_map_fields[i].attributes), &map->fields[i]))
+		if (!parse_map_value(str_from(config_map_fields[i].attributes), &map->fields[i]))
 			panic("a default that is no attribute: %s",
 			      config_map_fields[i].attributes);
 	for (size_t i = 0; i < count && error == 0; i++)
-		error = parse(map, texts[i], why);
+		error = parse_map_setting(map, texts[i], why);
 	if (error < 0) {
 		entry_map_free(map);
 		return error;
@@ -189,7 +189,7 @@ void entry_map_describe(struct buffer *out)
 				     config_map_fields[i].attributes, config_map_fields[i].meaning);
 }
 
-static bool is_named(const struct entry_attribute *attribute, struct str name)
+static bool is_attribute_named(const struct entry_attribute *attribute, struct str name)
 {
 	struct str rest = attribute->name;
 	struct str base;
@@ -209,7 +209,7 @@ static size_t gather_values(const struct words *words, const struct entry *entry
 		for (size_t k = 0; k < entry->attribute_count; k++) {
 			const struct entry_attribute *found = &entry->attributes[k];
 
-			if (found->value_count == 0 || !is_named(found, words->values[i]))
+			if (found->value_count == 0 || !is_attribute_named(found, words->values[i]))
 				continue;
 			if (values != NULL)
 				memcpy(values + count, found->values,
@@ -243,7 +243,7 @@ bool entry_map_has_class(const struct entry_map *map, const struct entry *entry,
 	for (size_t i = 0; i < entry->attribute_count; i++) {
 		const struct entry_attribute *classes = &entry->attributes[i];
 
-		if (!is_named(classes, STR("objectClass")))
+		if (!is_attribute_named(classes, STR("objectClass")))
 			continue;
 		for (size_t k = 0; k < classes->value_count; k++)
 			for (size_t n = 0; n < words->count; n++)

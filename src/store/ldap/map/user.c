@@ -13,7 +13,7 @@ static struct str password_of(struct str value)
 	return value;
 }
 
-static bool is_usable(struct entry_work *work, struct str password)
+static bool is_usable_password(struct entry_work *work, struct str password)
 {
 	const struct directory_field field = {STR("password"), password};
 	const struct directory_record input = {.key = {.table = DIRECTORY_USER, .name = STR("x")},
@@ -58,7 +58,7 @@ void entry_claim_user(struct entry_work *work, size_t *unusable)
 	for (size_t i = 0; i < password_count; i++) {
 		struct str password = password_of(passwords[i]);
 
-		if (is_usable(work, password))
+		if (is_usable_password(work, password))
 			fields[count++] = (struct directory_field){STR("password"), password};
 		else
 			++*unusable;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 /* The SERVER of CSN, between the second and the third '#'; empty if it is malformed. */
-static struct str server_of(struct str csn)
+static struct str server_of_csn(struct str csn)
 {
 	struct str piece = {0};
 
@@ -13,22 +13,22 @@ static struct str server_of(struct str csn)
 	return piece;
 }
 
-static char *find(struct csn_set *set, struct str server)
+static char *find_csn_of_server(struct csn_set *set, struct str server)
 {
 	for (size_t i = 0; i < set->count; i++)
-		if (str_equal(server_of(str_from(set->csns[i])), server))
+		if (str_equal(server_of_csn(str_from(set->csns[i])), server))
 			return set->csns[i];
 	return NULL;
 }
 
 void csn_set_add(struct csn_set *set, struct str csn)
 {
-	struct str server = server_of(csn);
+	struct str server = server_of_csn(csn);
 	char *known;
 
 	if (server.length == 0 || csn.length >= CSN_SIZE || str_find(csn, '\0') >= 0)
 		return;
-	known = find(set, server);
+	known = find_csn_of_server(set, server);
 	if (known == NULL && set->count < CSN_SERVERS_MAX)
 		known = set->csns[set->count++];
 	else if (known == NULL || strncmp(known, csn.data, csn.length) >= 0)
@@ -54,8 +54,8 @@ void csn_set_add_cookie(struct csn_set *set, struct str cookie)
 bool csn_set_covers(const struct csn_set *set, const struct csn_set *other)
 {
 	for (size_t i = 0; i < other->count; i++) {
-		const char *known =
-			find((struct csn_set *)set, server_of(str_from(other->csns[i])));
+		const char *known = find_csn_of_server((struct csn_set *)set,
+						       server_of_csn(str_from(other->csns[i])));
 
 		if (known == NULL || strcmp(known, other->csns[i]) < 0)
 			return false;

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-static struct str view(const struct berval *value)
+static struct str view_of_berval(const struct berval *value)
 {
 	return str_slice(value->bv_val, value->bv_len);
 }
@@ -35,7 +35,7 @@ static const struct str *copy_values(const struct berval *values, struct arena *
 		count++;
 	texts = arena_alloc(arena, (count + 1) * sizeof(*texts));
 	for (size_t i = 0; i < count; i++)
-		texts[i] = view(&values[i]);
+		texts[i] = view_of_berval(&values[i]);
 	*count_out = count;
 	return texts;
 }
@@ -68,14 +68,14 @@ int message_entry(LDAP *ld, LDAPMessage *message, struct arena *arena, struct en
 
 	if (ldap_get_dn_ber(ld, message, &ber, &name) != LDAP_SUCCESS)
 		return -EBADMSG;
-	entry_out->dn = view(&name);
+	entry_out->dn = view_of_berval(&name);
 	while (count < most && error == 0) {
 		values = NULL;
 		if (ldap_get_attribute_ber(ld, message, ber, &name, &values) != LDAP_SUCCESS)
 			error = -EBADMSG;
 		else if (name.bv_val == NULL)
 			break;
-		attributes[count].name = view(&name);
+		attributes[count].name = view_of_berval(&name);
 		attributes[count].values =
 			copy_values(values, arena, &attributes[count].value_count);
 		count++;
@@ -98,7 +98,7 @@ int message_sync_state(LDAP *ld, LDAPMessage *message, struct arena *arena,
 		return -EBADMSG;
 	found = ldap_control_find(LDAP_CONTROL_SYNC_STATE, controls, NULL);
 	if (found != NULL)
-		error = sync_state_decode(view(&found->ldctl_value), arena, value_out);
+		error = sync_state_decode(view_of_berval(&found->ldctl_value), arena, value_out);
 	ldap_controls_free(controls);
 	return error;
 }
@@ -113,7 +113,8 @@ int message_sync_info(LDAP *ld, LDAPMessage *message, struct arena *arena,
 	if (ldap_parse_intermediate(ld, message, &kind, &data, NULL, 0) != LDAP_SUCCESS)
 		return -EBADMSG;
 	if (kind != NULL && strcmp(kind, LDAP_SYNC_INFO) == 0)
-		error = data == NULL ? -EBADMSG : sync_info_decode(view(data), arena, value_out);
+		error = data == NULL ? -EBADMSG
+				     : sync_info_decode(view_of_berval(data), arena, value_out);
 	ldap_memfree(kind);
 	ber_bvfree(data);
 	return error;

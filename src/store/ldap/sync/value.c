@@ -22,7 +22,7 @@ static BerElement *ber_begin(struct str data)
 }
 
 /* Whether TAG follows. At the end, or before an incomplete element, LBER_DEFAULT does. */
-static bool follows(BerElement *ber, ber_tag_t tag)
+static bool tag_follows(BerElement *ber, ber_tag_t tag)
 {
 	ber_len_t length;
 
@@ -35,10 +35,10 @@ static bool is_broken(BerElement *ber)
 	ber_len_t left = 0;
 
 	return ber_get_option(ber, LBER_OPT_BER_REMAINING_BYTES, &left) == LBER_OPT_SUCCESS &&
-	       left > 0 && follows(ber, LBER_DEFAULT);
+	       left > 0 && tag_follows(ber, LBER_DEFAULT);
 }
 
-static struct str copy(struct arena *arena, const struct berval *value)
+static struct str copy_berval(struct arena *arena, const struct berval *value)
 {
 	return arena_copy_str(arena, str_slice(value->bv_val, value->bv_len));
 }
@@ -74,10 +74,10 @@ int sync_state_decode(struct str data, struct arena *arena, struct sync_state_va
 		return -EBADMSG;
 	value.state = (enum sync_state)state;
 	memcpy(value.uuid.bytes, uuid.bv_val, SYNC_UUID_SIZE);
-	if (follows(ber, LDAP_TAG_SYNC_COOKIE)) {
+	if (tag_follows(ber, LDAP_TAG_SYNC_COOKIE)) {
 		if (ber_scanf(ber, "m", &cookie) == LBER_ERROR)
 			return -EBADMSG;
-		value.cookie = copy(arena, &cookie);
+		value.cookie = copy_berval(arena, &cookie);
 	}
 	if (is_broken(ber))
 		return -EBADMSG;
@@ -91,12 +91,12 @@ static int decode_cookie(BerElement *ber, struct arena *arena, struct str *cooki
 	struct berval cookie;
 	ber_int_t truth;
 
-	if (follows(ber, LDAP_TAG_SYNC_COOKIE)) {
+	if (tag_follows(ber, LDAP_TAG_SYNC_COOKIE)) {
 		if (ber_scanf(ber, "m", &cookie) == LBER_ERROR)
 			return -EBADMSG;
-		*cookie_out = copy(arena, &cookie);
+		*cookie_out = copy_berval(arena, &cookie);
 	}
-	if (follows(ber, LBER_BOOLEAN)) {
+	if (tag_follows(ber, LBER_BOOLEAN)) {
 		if (ber_scanf(ber, "b", &truth) == LBER_ERROR)
 			return -EBADMSG;
 		*flag = truth != 0;
@@ -135,7 +135,7 @@ static int decode_new_cookie(BerElement *ber, struct arena *arena, struct sync_i
 	if (ber_scanf(ber, "m", &cookie) == LBER_ERROR)
 		return -EBADMSG;
 	value->info = SYNC_NEW_COOKIE;
-	value->cookie = copy(arena, &cookie);
+	value->cookie = copy_berval(arena, &cookie);
 	return 0;
 }
 
