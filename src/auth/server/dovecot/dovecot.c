@@ -17,6 +17,11 @@ static const int64_t LONGEST_DELAY_US = 2 * SECOND_US;
 
 enum { BACKLOG_MAX = 1 << 20, READ_SIZE = 4096 };
 
+struct dovecot_mechanisms {
+	struct dovecot_mechanism all[AUTH_MECHANISMS_MAX];
+	size_t count;
+};
+
 struct dovecot {
 	struct os_loop *loop;
 	char *path;
@@ -31,8 +36,8 @@ struct dovecot {
 	bool is_greeted; /* DONE has come */
 	struct buffer input;
 	struct buffer output;
-	struct dovecot_mechanism mechanisms[AUTH_MECHANISMS_MAX];
-	size_t mechanism_count;
+	struct dovecot_mechanisms known;  /* of the last greeting */
+	struct dovecot_mechanisms coming; /* of the one that is not over */
 	struct dovecot_request *requests;
 	size_t request_count;
 	uint32_t last_id;
@@ -77,7 +82,6 @@ static void fail_soon(struct dovecot_request *request)
 
 static void disconnect_from_dovecot(struct dovecot *dovecot)
 {
-	bool had_mechanisms = dovecot->is_greeted;
 	struct dovecot_request *request;
 
 	os_watch_free(dovecot->watch);
@@ -87,14 +91,12 @@ static void disconnect_from_dovecot(struct dovecot *dovecot)
 	dovecot->socket = -1;
 	dovecot->is_connecting = false;
 	dovecot->is_greeted = false;
-	dovecot->mechanism_count = 0;
+	dovecot->coming.count = 0;
 	buffer_clear(&dovecot->input);
 	buffer_clear(&dovecot->output);
 	DL_FOREACH2 (dovecot->requests, request, next)
 		if (!request->is_failed)
 			fail_soon(request);
-	if (had_mechanisms)
-		dovecot->changed(dovecot->context);
 }
 
 /* Logs only the first of several failures in a row. */
@@ -135,14 +137,15 @@ static void flush_to_dovecot(struct dovecot *dovecot)
 
 static void add_mechanism(struct dovecot *dovecot, const struct dovecot_line *line)
 {
-	struct dovecot_mechanism *place = &dovecot->mechanisms[dovecot->mechanism_count];
+	struct dovecot_mechanisms *coming = &dovecot->coming;
+	struct dovecot_mechanism *place = &coming->all[coming->count];
 
-	if (line->is_unusable || dovecot->mechanism_count == AUTH_MECHANISMS_MAX ||
+	if (line->is_unusable || coming->count == AUTH_MECHANISMS_MAX ||
 	    line->mechanism.length >= sizeof place->name)
 		return;
 	memcpy(place->name, line->mechanism.data, line->mechanism.length);
 	place->name[line->mechanism.length] = '\0';
-	dovecot->mechanism_count++;
+	coming->count++;
 }
 
 static enum dovecot_outcome outcome_of_line(const struct dovecot_line *line)
@@ -182,6 +185,7 @@ static bool take_dovecot_line(struct dovecot *dovecot, struct str text)
 		add_mechanism(dovecot, &line);
 	} else if (line.command == DOVECOT_DONE) {
 		dovecot->is_greeted = true;
+		dovecot->known = dovecot->coming;
 		dovecot->is_failure_logged = false;
 		dovecot->delay_us = FIRST_DELAY_US;
 		dovecot->changed(dovecot->context);
@@ -295,7 +299,6 @@ void dovecot_free(struct dovecot *dovecot)
 {
 	if (dovecot == NULL)
 		return;
-	dovecot->is_greeted = false; /* nobody is told */
 	disconnect_from_dovecot(dovecot);
 	os_timer_free(dovecot->retry);
 	free(dovecot->path);
@@ -309,8 +312,8 @@ const char *dovecot_path(const struct dovecot *dovecot)
 
 const struct dovecot_mechanism *dovecot_mechanisms(const struct dovecot *dovecot, size_t *count_out)
 {
-	*count_out = dovecot->is_greeted ? dovecot->mechanism_count : 0;
-	return dovecot->mechanisms;
+	*count_out = dovecot->known.count;
+	return dovecot->known.all;
 }
 
 /* --- asking --- */

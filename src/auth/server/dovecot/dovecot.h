@@ -28,7 +28,9 @@ struct dovecot *dovecot_new(struct os_loop *loop, const char *path, void (*chang
 /* Without requests. NULL is allowed. */
 void dovecot_free(struct dovecot *dovecot);
 const char *dovecot_path(const struct dovecot *dovecot);
-/* What it can do; none while it is not connected. */
+/* What it can do, or could when it was last connected: a client that connects while Dovecot is
+ * started again is told to come back (LATER), not that there is no AUTH. None before the first
+ * connection. */
 const struct dovecot_mechanism *dovecot_mechanisms(const struct dovecot *dovecot,
 						   size_t *count_out);
 
