@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: ISC
 """Our Debian packages, and a machine on which they are installed as an administrator would."""
 
+import fcntl
 import functools
 import glob
+import hashlib
 import os
+import pathlib
 import shutil
 import subprocess
 
@@ -17,14 +20,33 @@ INSTALLING = 10 * PATIENCE
 FOLDER = "/root/packages"
 
 
+def state_of_tree():
+    """Changes with each file that is in the packages, or that they are built from."""
+    state = hashlib.sha256()
+    for part in ("debian", "dist", "doc", "src", "tools"):
+        for base, name in sorted((base, name) for base, _, names in os.walk(os.path.join(ROOT, part))
+                                 for name in names if "__pycache__" not in base):
+            found = os.stat(os.path.join(base, name), follow_symlinks=False)
+            state.update(repr((base, name, found.st_size, found.st_mtime_ns)).encode())
+    return state.hexdigest()
+
+
 @functools.cache
 def built(version):
-    """The folder of the packages, built from the tree as it is, as VERSION."""
+    """The folder of the packages, built from the tree as it is, as VERSION. Whoever comes while another test builds
+    them waits, and has the same."""
     folder = os.path.join(ROOT, "build-deb", version)
-    if os.environ.get("PACKAGES") == "old" and glob.glob(f"{folder}/*.deb"):
-        return folder
-    subprocess.run([os.path.join(ROOT, "tools/deb"), "--version", version, folder], check=True,
-                   env=os.environ | {"DEB_BUILD_OPTIONS": "noautodbgsym"})
+    state = f"{folder}.state"
+    os.makedirs(os.path.dirname(folder), exist_ok=True)
+    with open(f"{folder}.lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        is_old = os.environ.get("PACKAGES") == "old" and glob.glob(f"{folder}/*.deb")
+        now = state_of_tree()
+        if not is_old and (not os.path.exists(state) or pathlib.Path(state).read_text("ascii") != now):
+            pathlib.Path(state).unlink(missing_ok=True)
+            subprocess.run([os.path.join(ROOT, "tools/deb"), "--version", version, folder], check=True,
+                           env=os.environ | {"DEB_BUILD_OPTIONS": "noautodbgsym"})
+            pathlib.Path(state).write_text(now, "ascii")
     return folder
 
 
