@@ -4,6 +4,7 @@ removed and purged, as an administrator does it."""
 
 import glob
 import os
+import pathlib
 import shutil
 import subprocess
 import tempfile
@@ -158,6 +159,32 @@ def test_upgraded(site):
     assert "(deleted)" not in site.run("readlink", f"/proc/{pid}/exe").stdout
     site.run("python3", "-c", CLIENT, "ann@example.org", "after the upgrade")
     site.wait(lambda: site.has_mail("ann", "after the upgrade"), "a message to the new version")
+
+
+def spoil(site):
+    """The file of a later version, whose SMTP server ends as soon as it is started."""
+    with tempfile.TemporaryDirectory() as place:
+        subprocess.run(["dpkg-deb", "-R", site.root + site.file(NEXT), f"{place}/content"], check=True)
+        program = pathlib.Path(place, "content/usr/libexec/stagepost/smtpd")
+        program.write_text("#!/bin/sh\nexit 1\n", "ascii")
+        control = pathlib.Path(place, "content/DEBIAN/control")
+        control.write_text(control.read_text("utf-8").replace(f"Version: {NEXT}", f"Version: {NEXT}.1"), "utf-8")
+        subprocess.run(["dpkg-deb", "-b", f"{place}/content", f"{site.root}/root/spoilt.deb"], check=True)
+    return "/root/spoilt.deb"
+
+
+def test_an_upgrade_that_fails(site):
+    """The version before goes on, and whoever upgrades is told; the next package puts all right."""
+    pid = site.unit("MainPID")["MainPID"]
+    ended = site.apt("install", spoil(site), check=False)
+    assert ended.returncode != 0
+    assert "the version that ran before goes on" in ended.stdout + ended.stderr
+    assert site.unit("MainPID")["MainPID"] == pid and is_active(site), site.status()
+    site.run("python3", "-c", CLIENT, "ann@example.org", "after an upgrade that failed")
+    site.wait(lambda: site.has_mail("ann", "after an upgrade that failed"), "a message to the version before")
+    site.apt("install", "--allow-downgrades", site.file(NEXT))
+    assert site.is_installed() and is_active(site), site.status()
+    assert site.unit("MainPID")["MainPID"] != pid
 
 
 def test_a_library_is_replaced(site):
