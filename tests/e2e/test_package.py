@@ -5,6 +5,7 @@ removed and purged, as an administrator does it."""
 import glob
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
@@ -219,3 +220,20 @@ def test_removed_and_purged(site):
     assert site.run("ls", "/var/spool/stagepost", "/var/lib/stagepost", check=False).stdout == ""
     assert site.has_mail("ann", "before the purge")
     site.run("getent", "passwd", "stagepost")
+
+
+def test_autopkgtest(site):
+    """Debian's own runner installs the package, on a machine without it, and runs each test of debian/tests; it skips
+    none. That the last test leaves this machine different from what it was is no reason not to run it."""
+    site.apt("purge", "stagepost")
+    site.apt("install", "autopkgtest")
+    shutil.copytree(os.path.join(ROOT, "debian"), site.root + "/root/source/debian", dirs_exist_ok=True)
+    ended = site.run("autopkgtest", "--ignore-restrictions=breaks-testbed", "--no-built-binaries", "/root/source",
+                     site.file(VERSION), "--", "null", check=False, timeout=3 * INSTALLING)
+    said = ended.stdout + ended.stderr
+    assert ended.returncode == 0, said[-6000:]
+    names = re.findall(r"^Tests: (.*)$", pathlib.Path(ROOT, "debian/tests/control").read_text("utf-8"), re.M)
+    assert len(names) > 1
+    for name in names:
+        assert re.search(rf"^{name} +PASS$", said, re.M), said[-6000:]
+    assert "SKIP" not in said
