@@ -50,7 +50,8 @@ OTHERS = {  # block: the test that runs it
 }
 FILES_OF_TESTS = ({"README.md/2": "test_package.py"} |
                   {f"stagepost-backup.7/{number}": "test_manual_backup.py" for number in range(3)} |
-                  {f"stagepost-users.7/{number}": "test_machine_users.py" for number in range(3)})
+                  {f"stagepost-users.7/{number}": "test_machine_users.py" for number in range(3)} |
+                  {name: "test_first_day.py" for name in BLOCKS if name.startswith("stagepost-first-day.7/")})
 # Shapes of frames and of the queue's files, which have tests by these pages; what "make" does here;
 # and what is said of a node that was broken into.
 NO_RECIPES = ({f"stagepost-directory.7/{number}" for number in range(11)} |

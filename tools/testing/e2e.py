@@ -17,12 +17,12 @@ AT_ONCE_MIN = 3
 LONG = 10  # seconds
 ALONE = 24  # of LONG_FILES: each begins a Python and a disk of its own, which takes most of a second
 # wait for the small Debians
-WITH_MACHINE = ("test_machine", "test_machine_access", "test_machine_commands", "test_machine_upgrade",
+WITH_MACHINE = ("test_first_day", "test_machine", "test_machine_access", "test_machine_commands", "test_machine_upgrade",
                 "test_machine_users", "test_mistakes", "test_package")
 # those that take longer, the longest first: what runs last is short, and no worker is left with a long
 # one while the others have ended
 LONG_FILES = (
-    "test_package", "test_throttling_recovery", "test_errors", "test_tls_out", "test_throttling", "test_kill_syscalls",
+    "test_package", "test_first_day", "test_throttling_recovery", "test_errors", "test_tls_out", "test_throttling", "test_kill_syscalls",
     "test_mailstore_hostile", "test_submission_auth", "test_lying_directory", "test_limits_out", "test_burst",
     "test_once", "test_mailbox_servers", "test_directory_mail", "test_postgresql_store", "test_taken_over",
     "test_directory_guard", "test_mailbox_service", "test_auth", "test_testssl", "test_power", "test_machine",
