@@ -207,6 +207,7 @@ class Company(Site):
         self.process.terminate()
         self.process.wait(PATIENCE)
         self.leader = None
+        ip("link", "del", self.link, check=False)  # it may have gone with the machine
 
     def give(self, folder):
         """The certificate and key in FOLDER are what is issued next."""
@@ -226,9 +227,9 @@ class Company(Site):
                         "bash", "-c", f"cd {folder} && {command}"], typed, timeout)
 
 
-def ip(*words, inside=None):
+def ip(*words, inside=None, check=True):
     before = [] if inside is None else ["nsenter", "-t", inside, "-n", "--"]
-    subprocess.run([*before, "ip", *words], check=True, timeout=PATIENCE)
+    return subprocess.run([*before, "ip", *words], check=check, timeout=PATIENCE, capture_output=True, text=True)
 
 
 # --- the world ---
@@ -238,6 +239,7 @@ class World:
     """Everybody else."""
 
     def __init__(self, ground, zone):
+        assert ip("-o", "link").stdout.count("\n") == 1, "the tests have no network of their own (E2E_KEEP?)"
         self.ground = ground
         self.folder = ground.directory("world")
         with open("/proc/sys/net/ipv4/ip_unprivileged_port_start", "w", encoding="ascii") as file:
