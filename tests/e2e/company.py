@@ -221,8 +221,8 @@ class Company(Site):
 
     def do(self, command, folder="/", typed=(), timeout=PATIENCE):
         """As root at a terminal of the machine."""
-        return type_at(["nsenter", "-t", self.leader, "-m", "-u", "-i", "-n", "-p", "-C", "-r", f"-w{self.root}{folder}",
-                        "env", "-i", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root",
+        return type_at(["nsenter", "-t", self.leader, "-m", "-u", "-i", "-n", "-p", "-C", "-r", "-w", "env", "-i",
+                        "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root",
                         "TERM=dumb", "LC_ALL=C.UTF-8", "SYSTEMD_PAGER=", "DEBIAN_FRONTEND=noninteractive",
                         "bash", "-c", f"cd {folder} && {command}"], typed, timeout)
 
@@ -266,8 +266,8 @@ class World:
     def start_relay(self):
         """It wants a login, by TLS, and sends on what it gets."""
         folder = self.ground.directory("relay")
-        self.relay = self.site(
-            "relay", RELAY_AT, routes=[f"example.net:[{FRIEND_AT}]"], settings=f"""directory {{ path = "{folder}/directory.db" }}
+        self.relay = self.site("relay", RELAY_AT, routes=[f"example.net:[{FRIEND_AT}]"], settings=f"""
+directory {{ path = "{folder}/directory.db" }}
 certificate main {{ chain = "{self.folder}/relay.example.net.pem" key = "{self.folder}/relay.example.net.key" }}
 listen submission {{ address = "{RELAY_AT}:587" tls = required sender_login = off }}
 dns_server = "{self.names.dns_server}"

@@ -285,10 +285,15 @@ def keep_waiting(day):
     day.machine.wait(lambda: "boss@customer.example" in day.machine.run("mailq").stdout, "it waits")
 
 
+def numbers_of(machine):
+    """{user: number}"""
+    return {line.split(":")[0]: line.split(":")[2] for line in machine.run("getent", "passwd").stdout.splitlines()}
+
+
 def change_machine(day):
     """To one whose users have other numbers."""
     old = day.machine
-    numbers = {line.split(":")[0]: line.split(":")[2] for line in old.run("getent", "passwd").stdout.splitlines()}
+    numbers = numbers_of(old)
     old.disconnect()
     day.machine = Company(tempfile.mkdtemp(prefix="stagepost-company-"), before=("printer", "backup-agent", "monitor"))
     day.machine.make()
@@ -301,7 +306,7 @@ def change_machine(day):
     for step in SECTIONS["Packages"]:
         day.take(step)
     day.trust()
-    others = {line.split(":")[0]: line.split(":")[2] for line in day.machine.run("getent", "passwd").stdout.splitlines()}
+    others = numbers_of(day.machine)
     assert numbers["stagepost"] != others["stagepost"] and numbers["stagepost-keys"] != others["stagepost-keys"]
 
 
