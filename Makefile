@@ -18,7 +18,7 @@ build/build.ninja:
 
 .DEFAULT_GOAL := all
 .PHONY: all tree run test check lint format coverage bench burst big crash cost damage kill freeze faults smuggle hostile \
-	partition once upgrades world world-finds world-long mutants reproducible soak model fuzz inside reliability reliability-page install uninstall \
+	partition once upgrades world world-finds world-long mutants drawn reproducible soak model fuzz inside reliability reliability-page install uninstall \
 	fresh clean deb help packages clang
 
 all: build/build.ninja ## build what runs: build/stagepost
@@ -141,6 +141,9 @@ world-long: tree ## 100 simulated years and 10^7 messages, in pieces that add up
 mutants: ## take each check of the sources away in turn: a test must notice
 	@tests/mutants/run
 
+drawn: ## slips drawn from the syntax, for MINUTES, on from where it ended: which does no test notice? DRAWN="--folder queue"
+	@tests/mutants/draw --minutes $(or $(MINUTES),120) $(DRAWN)
+
 reproducible: ## build what is committed twice, elsewhere, and compare what is installed
 	@tools/check-reproducible
 
@@ -164,7 +167,7 @@ fresh: ## "make run" and a part of "make test" in a minimal Debian, as root and 
 	@tools/fresh $(if $(FULL),--full)
 
 clean: ## remove what was built
-	rm -rf build build-test build-clang build-fuzz build-coverage build-mutants build-finds build-deb
+	rm -rf build build-test build-clang build-fuzz build-coverage build-mutants build-drawn build-finds build-deb
 
 help: ## this text
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 22

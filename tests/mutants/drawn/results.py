@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: ISC
+"""What became of each slip, kept in the build tree; which slips change nothing; and the score."""
+import functools
+import hashlib
+import json
+import pathlib
+
+from . import tree
+
+KEPT = tree.PLACE / "results.jsonl"
+EQUIVALENT = pathlib.Path(__file__).with_name("equivalent.txt")
+
+
+@functools.cache
+def text_digest(path):
+    """"" if there is none."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16] if path.exists() else ""
+
+
+class Results:
+    """By identity; a result holds while the file and the tests that it hangs on are the same: the test that noticed, or
+    all that ran. What only the tests of its own folder did not notice is known only where these are asked."""
+
+    def __init__(self, home=False):
+        lines = KEPT.read_text().splitlines() if KEPT.exists() else []
+        self.entries = {entry["slip"]: entry for entry in map(json.loads, lines)}
+        self.home = home
+
+    def keep(self, slip, word, seconds, ran, sources):
+        """WORD: how it was noticed, or "survived"; RAN: the names of the tests; SOURCES: their files in the tree that
+        was built, while somebody may have gone on with the project's own."""
+        paths = [pathlib.Path(path) for path in sorted(sources) if pathlib.Path(path).is_relative_to(tree.TREE)]
+        entry = {"slip": slip.identity, "digest": slip.digest, "file": slip.file, "line": slip.line, "function": slip.function,
+                 "kind": slip.kind, "result": word, "seconds": round(seconds, 1), "tests": ran, "home": self.home,
+                 "state": {slip.file: text_digest(tree.ORIGINALS / slip.file)} |
+                 {str(path.relative_to(tree.TREE)): text_digest(path) for path in paths}}
+        self.entries[slip.identity] = entry
+        with KEPT.open("a") as file:
+            file.write(json.dumps(entry) + "\n")
+        return entry
+
+    def of(self, slip):
+        """What is known, None if nothing holds any more."""
+        entry = self.entries.get(slip.identity)
+        if not entry or (entry["home"] and not self.home and entry["result"] == "survived"):
+            return None
+        return entry if all(text_digest(tree.ROOT / name) == digest for name, digest in entry["state"].items()) else None
+
+
+def read_equivalents(path=EQUIVALENT):
+    """{identity: reason}. ValueError: what is not understood."""
+    found, reason = {}, ""
+    for number, line in enumerate(path.read_text().splitlines(), start=1):
+        if not line or line.startswith("#"):
+            continue
+        if line.startswith("because "):
+            reason = line.partition(" ")[2]
+        elif not reason or " => " not in line:
+            raise ValueError(f"{path.name}:{number}: neither a reason (\"because ...\") nor a slip below one: {line}")
+        elif line in found:
+            raise ValueError(f"{path.name}:{number}: is there twice: {line}")
+        else:
+            found[line] = reason
+    return found
+
+
+def table(slips, results, equivalents):
+    """{folder: (noticed, judged)} of what is known about SLIPS, without those that change nothing."""
+    scores = {}
+    for slip in slips:
+        entry = results.of(slip)
+        if entry and slip.identity not in equivalents:
+            noticed, judged = scores.get(slip.folder, (0, 0))
+            scores[slip.folder] = (noticed + (entry["result"] != "survived"), judged + 1)
+    return scores

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: ISC
+"""Runs tests with one slip switched on, where it can do no harm.
+
+A slip may remove any file and end any process that it is allowed to: each test has its own processes, network and
+temporary files, and can write nowhere else.
+"""
+import dataclasses
+import os
+import pathlib
+import select
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+from . import tree
+
+SLIPS_MAX = 65536  # of slips.h
+FILE_BLOCKS_MAX = 1 << 21  # of 512 bytes
+# The first run says how long a test takes; then it may take so many times as long, and some seconds.
+PROCESSOR = (3, 5)
+CLOCK = (4, 8)
+SLOW = 30  # seconds of the processor: a test that takes longer without a slip is for other campaigns
+BEGIN_LIMITS = (SLOW, 600)  # and of the clock, without a slip
+TWICE = 3  # times longer is tried what the clock has ended: the machine may have been busy
+MEMORY_MIB = 3000
+ENVIRONMENT = {"ASAN_OPTIONS": f"detect_stack_use_after_return=1:strict_string_checks=1:hard_rss_limit_mb={MEMORY_MIB}"}
+NAMESPACES = ("unshare", "--mount", "--net", "--ipc", "--pid", "--fork", "--kill-child", "--propagation", "private")
+INSIDE = """
+mount --bind "$1" /tmp && mount --bind "$1" /var/tmp && mount -t tmpfs tmpfs /dev/shm &&
+mount --bind "$2" "$2" && mount -o remount,bind,ro "$2" && mount -o remount,bind,ro / && mount -t proc proc /proc &&
+ip link set lo up && cd "$3" || exit 125
+ulimit -c 0; ulimit -f "$5"; ulimit -t "$4"
+shift 5
+"$@"
+exit $?
+"""  # not by exec: the first process of a namespace is deaf to signals
+NO_PLACE = 125
+
+
+@dataclasses.dataclass
+class Outcome:
+    status: str  # "passed", "failed", "hangs"
+    seconds: float
+    processor: float
+    said: str
+    reached: bytes = b""
+
+
+def namespaces():
+    if os.geteuid() == 0:
+        return NAMESPACES
+    return (NAMESPACES[0], "--user", "--map-current-user", "--keep-caps", *NAMESPACES[1:])
+
+
+def try_place():
+    """Broken, unless tests can be kept apart from the machine."""
+    with tempfile.TemporaryDirectory(dir=tree.PLACE) as scratch:
+        done = subprocess.run(inside(["true"], scratch, 10), capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise tree.Broken("slips may remove files and end processes, and this machine lends their tests no namespaces "
+                          f"of their own: {done.stderr.strip()}")
+
+
+def inside(command, scratch, processor):
+    return [*namespaces(), "sh", "-c", INSIDE, "sh", str(scratch), str(tree.ROOT), str(tree.BUILD), str(round(processor)),
+            str(FILE_BLOCKS_MAX), *command]
+
+
+def wait_for(process, limit):
+    """Its status, None if LIMIT passed; and the seconds of the processor of all its processes."""
+    deadline = time.monotonic() + limit
+    handle = os.pidfd_open(process.pid)
+    try:
+        signalled = _is_readable(handle, max(0, deadline - time.monotonic()))
+        if not signalled:
+            process.send_signal(signal.SIGKILL)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        return process.returncode if signalled else None, usage.ru_utime + usage.ru_stime
+    finally:
+        os.close(handle)
+
+
+def _is_readable(handle, seconds):
+    poll = select.poll()
+    poll.register(handle, select.POLLIN)
+    return bool(poll.poll(seconds * 1000))
+
+
+def run_test(test, number=0, limits=BEGIN_LIMITS, reach=False):
+    """Runs it with the slip of that number; LIMITS: seconds of the processor and of the clock."""
+    scratch = pathlib.Path(tempfile.mkdtemp(dir=tree.PLACE, prefix="scratch-"))
+    environment = os.environ | test["environment"] | ENVIRONMENT | {"SLIP": str(number), "TMPDIR": "/tmp"}
+    scratch.chmod(0o1777)
+    if reach:
+        (scratch / "slips").write_bytes(bytes(SLIPS_MAX))
+        (scratch / "slips").chmod(0o666)
+        environment["SLIPS_REACHED"] = "/tmp/slips"
+    begin = time.monotonic()
+    try:
+        with tempfile.TemporaryFile(dir=tree.PLACE) as output:
+            process = subprocess.Popen(inside(test["command"], scratch, limits[0]), env=environment, stdout=output,
+                                       stderr=output, stdin=subprocess.DEVNULL)
+            status, processor = wait_for(process, limits[1])
+            output.seek(max(0, output.seek(0, os.SEEK_END) - 2000))
+            said = output.read().decode(errors="replace")
+        if status == NO_PLACE:
+            raise tree.Broken(f"{test['name']}: no namespaces: {said}")
+        # its processor's limit ends a process by a signal, and a shell says so by 128 and its number
+        word = "hangs" if status in (None, -signal.SIGXCPU, 128 + signal.SIGXCPU, 128 + signal.SIGKILL) else \
+            "passed" if status == 0 else "failed"
+        reached = (scratch / "slips").read_bytes() if reach else b""
+        return Outcome(word, time.monotonic() - begin, processor, said, reached)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def limits_of(first, times=1):
+    """Of a test, from its first run."""
+    return PROCESSOR[0] * first.processor + PROCESSOR[1], times * (CLOCK[0] * first.seconds + CLOCK[1])
+
+
+def is_noticed(test, first, number):
+    """The word for how it is noticed; "" if the test passes."""
+    outcome = run_test(test, number, limits_of(first))
+    if outcome.status == "hangs":
+        outcome = run_test(test, number, limits_of(first, TWICE))
+    return "" if outcome.status == "passed" else outcome.status
