@@ -13,8 +13,14 @@ EQUIVALENT = pathlib.Path(__file__).with_name("equivalent.txt")
 
 @functools.cache
 def text_digest(path):
-    """"" if there is none."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:16] if path.exists() else ""
+    """Of a file, or of all that are in a folder; "" if there is none."""
+    if not path.exists():
+        return ""
+    files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
 
 
 class Results:

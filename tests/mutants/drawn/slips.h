@@ -9,13 +9,13 @@
 #ifndef SLIPS_H
 #define SLIPS_H
 
-#include <fcntl.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include <sys/syscall.h> /* only macros: a file may have static functions of any name */
 
-enum { SLIPS_MAX = 65536 };
+extern char *slips_getenv(const char *name) __asm__("getenv");
+extern int slips_atoi(const char *text) __asm__("atoi");
+extern long slips_call(long number, ...) __asm__("syscall");
+
+enum { SLIPS_MAX = 65536, SLIPS_HERE = -100, SLIPS_READ_WRITE = 2, SLIPS_PAGES = 3, SLIPS_SHARED = 1 }; /* of Linux */
 
 __attribute__((weak)) int slip_active = -1;
 __attribute__((weak)) unsigned char slips_unseen[SLIPS_MAX];
@@ -25,17 +25,17 @@ __attribute__((weak)) unsigned char *slips_reached = slips_unseen;
 
 __attribute__((constructor, unused, no_sanitize("address"), no_sanitize("undefined"))) static void begin_slips(void)
 {
-	const char *number = getenv("SLIP"), *name = getenv("SLIPS_REACHED");
+	const char *number = slips_getenv("SLIP"), *name = slips_getenv("SLIPS_REACHED");
 
 	if (slip_active >= 0)
 		return;
-	slip_active = number != NULL ? atoi(number) : 0;
-	if (name != NULL) {
-		long file = syscall(SYS_openat, AT_FDCWD, name, O_RDWR | O_CLOEXEC);
-		long memory = file < 0 ? -1 : syscall(SYS_mmap, NULL, SLIPS_MAX, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	slip_active = number ? slips_atoi(number) : 0;
+	if (name) {
+		long file = slips_call(SYS_openat, SLIPS_HERE, name, SLIPS_READ_WRITE);
+		long memory = file < 0 ? -1 : slips_call(SYS_mmap, 0L, (long)SLIPS_MAX, SLIPS_PAGES, SLIPS_SHARED, file, 0L);
 
 		if (file >= 0)
-			syscall(SYS_close, file);
+			slips_call(SYS_close, file);
 		if (memory > 0)
 			slips_reached = (unsigned char *)memory;
 	}

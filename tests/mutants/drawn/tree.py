@@ -89,7 +89,7 @@ def compiler_arguments(build, top):
     for entry in compile_commands.described(build):
         path = pathlib.Path(os.path.normpath(build / entry["file"]))
         if top / "src" in path.parents:
-            words = [word for word in shlex.split(entry["command"]) if word.startswith(("-I", "-D", "-std="))]
+            words = [word for word in shlex.split(entry["command"]) if word.startswith(("-I", "-D", "-std=", "-isystem"))]
             found[str(path.relative_to(top))] = [
                 f"-I{os.path.normpath(build / word[2:])}" if word.startswith("-I") else word for word in words]
     return found
@@ -128,12 +128,13 @@ def compiling(name, numbered, arguments):
         return not syntax.errors(syntax.parse(TREE / name, text.encode(errors="surrogateescape"), arguments)), text
 
     right, text = is_right(numbered)
-    if not right:
-        numbered = {number: slip for number, slip in numbered.items() if is_right({number: slip})[0]}
-        right, text = is_right(numbered)
-    if not right:
-        raise Broken(f"{name}: slips that are right alone are wrong together")
-    return numbered, text
+    if right:
+        return numbered, text
+    kept = {}
+    for number, slip in numbered.items():
+        if is_right(kept | {number: slip})[0]:
+            kept[number] = slip
+    return kept, is_right(kept)[1]
 
 
 def build_slips(slips):
