@@ -299,6 +299,67 @@ static void a_sender_is_told_nothing_of_our_inside(void **state)
 }
 
 /* One address of the envelope leads to several, another to one. */
+/* RFC 8689 section 5: what came by REQUIRETLS goes back without its text, unless that was asked
+ * for; a binary body never. */
+static void the_text_goes_back_to_those_who_may_have_it(void **state)
+{
+	static const struct {
+		enum mail_ret ret;
+		bool require_tls;
+		bool has_text;
+	} cases[] = {
+		{MAIL_RET_NONE, false, true},    {MAIL_RET_NONE, true, false},
+		{MAIL_RET_FULL, false, true},    {MAIL_RET_FULL, true, true},
+		{MAIL_RET_HEADERS, true, false}, {MAIL_RET_HEADERS, false, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 2 * COUNT_OF(cases); i++) {
+		struct fixture *fixture = setup("s@s.example", 0, QUEUE_FAIL);
+		struct mail_envelope *envelope = fixture->control.envelope;
+		struct notice notice = {.sender = STR(""),
+					.recipient = STR("s@s.example"),
+					.original = STR("Subject: it\n\nthe text\n")};
+		struct buffer out = {0};
+
+		envelope->ret = cases[i / 2].ret;
+		envelope->require_tls = cases[i / 2].require_tls;
+		envelope->binary = i % 2 == 1;
+		envelope->size = notice.original.length;
+		fixture->config.hostname = "mx.example.net";
+		fixture->config.bouncefrom = "MAILER-DAEMON";
+		fixture->config.bouncemaxbytes = 10000;
+		notice.outcomes =
+			notice_collect_end(&fixture->control, &fixture->config, &notice.count);
+		(void)notice_write(&notice, &fixture->control, &fixture->config, &out);
+		buffer_append_byte(&out, '\0');
+		assert_non_null(strstr(buffer_data(&out), "Subject: it"));
+		assert_int_equal(strstr(buffer_data(&out), "the text") != NULL,
+				 cases[i / 2].has_text && !envelope->binary);
+		buffer_clear(&out);
+		mail_envelope_free(envelope);
+	}
+}
+
+/* A report may quote so much of a message, and what is needed to find the end of its last line. */
+static void as_much_as_may_be_quoted_is_read(void **state)
+{
+	enum { MAX = 1000, MORE = 65536 };
+	struct fixture *fixture = setup("s@s.example", 0, QUEUE_FAIL);
+	struct mail_envelope *envelope = fixture->control.envelope;
+
+	(void)state;
+	for (uint64_t size = MAX + MORE - 1; size <= MAX + MORE + 1; size++) {
+		envelope->size = size;
+		fixture->config.bouncemaxbytes = 0;
+		assert_int_equal(notice_original_max(&fixture->control, &fixture->config), size);
+		fixture->config.bouncemaxbytes = MAX;
+		assert_int_equal(notice_original_max(&fixture->control, &fixture->config),
+				 size < MAX + MORE ? size : MAX + MORE);
+	}
+	mail_envelope_free(envelope);
+}
+
 static struct queue_control *map_to_several(struct fixture *fixture)
 {
 	static struct queue_delivery deliveries[5];
@@ -399,6 +460,8 @@ int main(void)
 		cmocka_unit_test(who_asked_for_nothing_is_told_only_of_the_deadline),
 		cmocka_unit_test(who_sends_it_on_tells),
 		cmocka_unit_test(a_sender_is_told_nothing_of_our_inside),
+		cmocka_unit_test(the_text_goes_back_to_those_who_may_have_it),
+		cmocka_unit_test(as_much_as_may_be_quoted_is_read),
 		cmocka_unit_test(the_address_that_was_written_is_reported),
 	};
 
