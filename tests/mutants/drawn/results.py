@@ -27,20 +27,23 @@ class Results:
     """By identity; a result holds while the file and the tests that it hangs on are the same: the test that noticed, or
     all that ran. What only the tests of its own folder did not notice is known only where these are asked."""
 
-    def __init__(self, home=False):
+    def __init__(self, home=False, again=False):
         lines = KEPT.read_text().splitlines() if KEPT.exists() else []
         self.entries = {entry["slip"]: entry for entry in map(json.loads, lines)}
         self.home = home
+        self.tried_again = set() if again else None
 
     def keep(self, slip, word, seconds, ran, sources):
         """WORD: how it was noticed, or "survived"; RAN: the names of the tests; SOURCES: their files in the tree that
         was built, while somebody may have gone on with the project's own."""
         paths = [pathlib.Path(path) for path in sorted(sources) if pathlib.Path(path).is_relative_to(tree.TREE)]
-        entry = {"slip": slip.identity, "digest": slip.digest, "file": slip.file, "line": slip.line, "function": slip.function,
-                 "kind": slip.kind, "result": word, "seconds": round(seconds, 1), "tests": ran, "home": self.home,
+        entry = {"slip": slip.identity, "digest": slip.digest, "file": slip.file, "line": slip.line,
+                 "function": slip.function, "kind": slip.kind, "result": word, "seconds": round(seconds, 1), "tests": ran, "home": self.home,
                  "state": {slip.file: text_digest(tree.ORIGINALS / slip.file)} |
                  {str(path.relative_to(tree.TREE)): text_digest(path) for path in paths}}
         self.entries[slip.identity] = entry
+        if self.tried_again is not None:
+            self.tried_again.add(slip.identity)
         with KEPT.open("a") as file:
             file.write(json.dumps(entry) + "\n")
         return entry
@@ -48,9 +51,15 @@ class Results:
     def of(self, slip):
         """What is known, None if nothing holds any more."""
         entry = self.entries.get(slip.identity)
-        if not entry or (entry["home"] and not self.home and entry["result"] == "survived"):
+        if not entry or (entry["result"] == "survived" and self.is_to_be_tried_again(entry)):
             return None
-        return entry if all(text_digest(tree.ROOT / name) == digest for name, digest in entry["state"].items()) else None
+        is_same = all(text_digest(tree.ROOT / name) == digest for name, digest in entry["state"].items())
+        return entry if is_same else None
+
+    def is_to_be_tried_again(self, entry):
+        if entry["home"] and not self.home:
+            return True
+        return self.tried_again is not None and entry["slip"] not in self.tried_again
 
 
 def read_equivalents(path=EQUIVALENT):
@@ -75,7 +84,7 @@ def table(slips, results, equivalents):
     scores = {}
     for slip in slips:
         entry = results.of(slip)
-        if entry and slip.identity not in equivalents:
+        if entry and entry["result"] != "does not compile" and slip.identity not in equivalents:
             noticed, judged = scores.get(slip.folder, (0, 0))
             scores[slip.folder] = (noticed + (entry["result"] != "survived"), judged + 1)
     return scores

@@ -36,7 +36,8 @@ TURNED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 BOUND = {"<": "<=", "<=": "<", ">": ">=", ">=": ">"}
 ARITHMETIC = {"+": "-", "-": "+", "*": "/", "/": "*"}
 LOGIC = {"&&": "||", "||": "&&"}
-ENDS = re.compile(r"(^|_)(free|clear|close|destroy|end|release|remove|unlink|cancel|stop|drop|forget|wipe|disable)(_|$)")
+ENDS = re.compile(r"(^|_)(free|clear|close|destroy|end|release|remove|unlink|cancel|stop|drop|forget|wipe|disable)"
+                  r"(_|$)")
 CONSTANT = re.compile(r"(?:-?\s*[0-9]\w*|NULL|true|false|[A-Z][A-Z0-9_]*|\(.*\)\s*\{.*\}|\"\"|'.*')$", re.S)
 NUMBER = re.compile(r"(0[xX][0-9a-fA-F]+|[0-9]+)([uUlL]*)$")
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
@@ -47,6 +48,7 @@ LOOPS = (Kind.WHILE_STMT, Kind.DO_STMT, Kind.FOR_STMT)
 JUMPS = (Kind.BREAK_STMT, Kind.CONTINUE_STMT)
 INTEGERS = (TypeKind.INT, TypeKind.UINT, TypeKind.LONG, TypeKind.ULONG, TypeKind.LONGLONG, TypeKind.ULONGLONG,
             TypeKind.SHORT, TypeKind.USHORT, TypeKind.SCHAR, TypeKind.UCHAR, TypeKind.CHAR_S, TypeKind.CHAR_U)
+PRODUCTS = ("calloc", "memory_alloc_zero")  # so many of a size: the same either way round
 STATUS = (TypeKind.INT, TypeKind.LONG)  # of which negative ones are errors
 
 
@@ -253,7 +255,7 @@ class Finder:
             return
         if cursor.type.get_canonical().kind == TypeKind.INT:
             self.note_slip(place, "call", "0")
-        for left, right in zip(arguments, arguments[1:] if cursor.spelling != "calloc" else []):
+        for left, right in zip(arguments, arguments[1:] if cursor.spelling not in PRODUCTS else []):
             self.swap_arguments(cursor, left, right)
 
     def swap_arguments(self, call, left, right):
