@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: ISC
 /*
- * slips.h - slips that are switched on by their number, for sources that tests/mutants/draw has rewritten.
+ * slips.h - slips that are switched on by their number, for sources that tests/mutants/draw has
+ * rewritten.
  *
- * $SLIP is the number of the one that is active; into the file $SLIPS_REACHED a byte is written for each that was
- * come upon, also by processes that are killed. Both are read before main(), by the kernel's calls: tests put others
- * in the place of the C library's. Every object has all of this, and the linker keeps one.
+ * $SLIP is the number of the one that is active; into the file $SLIPS_REACHED a byte is written for
+ * each that was come upon, also by processes that are killed. Both are read before main(), by the
+ * kernel's calls: tests put others in the place of the C library's. Every object has all of this,
+ * and the linker keeps one.
  */
 #ifndef SLIPS_H
 #define SLIPS_H
@@ -15,7 +17,13 @@ extern char *slips_getenv(const char *name) __asm__("getenv");
 extern int slips_atoi(const char *text) __asm__("atoi");
 extern long slips_call(long number, ...) __asm__("syscall");
 
-enum { SLIPS_MAX = 65536, SLIPS_HERE = -100, SLIPS_READ_WRITE = 2, SLIPS_PAGES = 3, SLIPS_SHARED = 1 }; /* of Linux */
+enum {
+	SLIPS_MAX = 65536,
+	SLIPS_HERE = -100,
+	SLIPS_READ_WRITE = 2,
+	SLIPS_PAGES = 3,
+	SLIPS_SHARED = 1
+}; /* of Linux */
 
 __attribute__((weak)) int slip_active = -1;
 __attribute__((weak)) unsigned char slips_unseen[SLIPS_MAX];
@@ -23,7 +31,8 @@ __attribute__((weak)) unsigned char *slips_reached = slips_unseen;
 
 #define SLIP(number) (slips_reached[number] = 1, slip_active == (number))
 
-__attribute__((constructor, unused, no_sanitize("address"), no_sanitize("undefined"))) static void begin_slips(void)
+__attribute__((constructor, unused, no_sanitize("address"), no_sanitize("undefined"))) static void
+begin_slips(void)
 {
 	const char *number = slips_getenv("SLIP"), *name = slips_getenv("SLIPS_REACHED");
 
@@ -32,7 +41,9 @@ __attribute__((constructor, unused, no_sanitize("address"), no_sanitize("undefin
 	slip_active = number ? slips_atoi(number) : 0;
 	if (name) {
 		long file = slips_call(SYS_openat, SLIPS_HERE, name, SLIPS_READ_WRITE);
-		long memory = file < 0 ? -1 : slips_call(SYS_mmap, 0L, (long)SLIPS_MAX, SLIPS_PAGES, SLIPS_SHARED, file, 0L);
+		long memory = file < 0 ? -1
+				       : slips_call(SYS_mmap, 0L, (long)SLIPS_MAX, SLIPS_PAGES,
+						    SLIPS_SHARED, file, 0L);
 
 		if (file >= 0)
 			slips_call(SYS_close, file);
