@@ -177,9 +177,10 @@ PREPARE = {
                            "cp -p $(find /var/spool/stagepost/mess -type f | head -n 1) "
                            "/var/spool/stagepost/damaged/mess_7_457",
     "stagepost-check.8/0": "chmod 755 . /home/lisa",
-    "stagepost-trace.8/0": "echo 'time=2026-11-20T08:33:11.482913Z process=queue[1] "
+    "stagepost-trace.8/0": "printf '%s\\n' 'time=2026-11-20T08:33:11.482913Z process=queue[1] "
                            "event=message_queued id=457-63f1a2b3c4d5e stage=arrive' "
-                           ">/var/log/mail.log",
+                           "'time=2026-11-20T08:33:11.483011Z process=smtpd[2] event=message_accepted "
+                           "id=457-63f1a2b3c4d5e session=4711:63f1a2b3c4d5e' >/var/log/mail.log",
     "README.md/5": "echo 'info: bob' >/etc/aliases",
 }
 
