@@ -191,6 +191,11 @@ static void on_channel_ready(void *context, unsigned events)
 		ipc_channel_close(channel);
 }
 
+void ipc_channel_receive(struct ipc_channel *channel)
+{
+	on_channel_ready(channel, OS_WATCH_READ);
+}
+
 struct ipc_channel *ipc_channel_new(struct os_loop *loop, int socket,
 				    const struct ipc_channel_handler *handler, void *context)
 {

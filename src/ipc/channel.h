@@ -62,6 +62,9 @@ void ipc_channel_refuse(struct ipc_channel *channel, uint16_t type);
 void ipc_channel_log_refused(const struct ipc_channel *channel, uint16_t type);
 /* Bytes of memory for what waits to be sent. */
 size_t ipc_channel_backlog(const struct ipc_channel *channel);
+/* Receives at once what has come, unless reading is stopped: the peer has ended. Not to be called
+ * by the handler; lost() may be called. */
+void ipc_channel_receive(struct ipc_channel *channel);
 /* Stops or resumes reading. */
 void ipc_channel_pause(struct ipc_channel *channel, bool paused);
 

@@ -246,6 +246,8 @@ void serve_process_ended(struct process *process, int status)
 	bool was_ready = process->is_ready;
 	char text[32];
 
+	if (process->control != NULL) /* it may have asked for a successor just before */
+		ipc_channel_receive(process->control);
 	serve_clear_row(process);
 	serve_log_end(process);
 	os_process_status_format(status, text, sizeof text);

@@ -153,6 +153,34 @@ static void test_it_is_logged_once(void **state)
 	assert_null(strstr(first + 1, "event=control_flood"));
 }
 
+static unsigned heard_of_ended;
+
+static void count_said(struct process *from, const struct ipc_message *message)
+{
+	(void)from;
+	assert_int_equal(message->type, CHILD_PENDING);
+	heard_of_ended++;
+}
+
+/* Its end may be noticed before what it said, such as that it wants a successor. */
+static void test_what_a_process_said_last_is_heard(void **state)
+{
+	int ends[2];
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+	pid = fork();
+	if (pid == 0)
+		speak(ends[1], 3, 0);
+	close(ends[1]);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	process->log.from = -1;
+	serve_control_begin(process, ends[0], count_said);
+	serve_process_ended(process, 0);
+	assert_int_equal(heard_of_ended, 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -160,6 +188,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_bytes_count, begin, end),
 		cmocka_unit_test_setup_teardown(test_nothing_is_lost, begin, end),
 		cmocka_unit_test_setup_teardown(test_it_is_logged_once, begin, end),
+		cmocka_unit_test_setup_teardown(test_what_a_process_said_last_is_heard, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
