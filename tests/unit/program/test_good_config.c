@@ -154,7 +154,6 @@ static void test_of_whom_it_is_believed(void **state)
 static void test_one_that_is_not_understood(void **state)
 {
 	struct config *config = NULL;
-	struct buffer text CLEANUP(buffer_clear) = {0};
 	FILE *stream;
 
 	(void)state;
