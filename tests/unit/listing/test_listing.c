@@ -103,8 +103,9 @@ static int note_one(void *context, const struct listing_entry *entry)
 /* By name, and by network: of whom or where from nothing is known, nothing passes. */
 static void origins_select(void **state)
 {
-	struct listing_filter filters[] = {
-		{.user = STR("ANNA")}, {.user = STR("1000")}, {.has_client = true, .client.prefix = 128}};
+	struct listing_filter filters[] = {{.user = STR("ANNA")},
+					   {.user = STR("1000")},
+					   {.has_client = true, .client.prefix = 128}};
 	static const bool passes[COUNT_OF(filters)][COUNT_OF(received)] = {
 		{true}, {[4] = true}, {[3] = true}};
 	struct fixture *fixture = *state;
