@@ -15,6 +15,8 @@ enum { ACCESS_REFUSED = 77 };
 struct access_answer {
 	int error;
 	size_t refused_at;
+	bool is_there;
+	unsigned mode;
 };
 
 static int ask_system(const char *path, unsigned wanted)
@@ -54,8 +56,13 @@ static _Noreturn void answer_as(const struct os_process_user *user, const struct
 	if (os_process_become(user) != 0)
 		_exit(ACCESS_REFUSED);
 	for (size_t i = 0; i < count; i++) {
-		struct access_answer answer = {ask_system(asked[i].path, asked[i].wanted), 0};
+		struct access_answer answer = {ask_system(asked[i].path, asked[i].wanted), 0, false,
+					       0};
+		struct stat status;
 
+		answer.is_there = lstat(asked[i].path, &status) == 0;
+		if (stat(asked[i].path, &status) == 0)
+			answer.mode = status.st_mode;
 		if (answer.error < 0)
 			answer.refused_at = find_refusal(asked[i].path, &answer.error);
 		if (write(output, &answer, sizeof answer) != (ssize_t)sizeof answer)
@@ -89,6 +96,8 @@ static int read_answers(int input, struct os_access *asked, size_t count)
 			return -EIO;
 		asked[i].error = answer.error;
 		asked[i].refused_at = answer.refused_at;
+		asked[i].is_there = answer.is_there;
+		asked[i].mode = answer.mode;
 	}
 	return 0;
 }

@@ -20,6 +20,8 @@ struct os_access {
 	int error;         /* out: 0 or -errno */
 	size_t refused_at; /* out: with an error, how many bytes of the path name what has refused:
 			    * a directory on the way, or the path itself */
+	bool is_there;     /* out: the user sees something there, if only a link to nothing */
+	unsigned mode; /* out: st_mode of what the path leads to, as the user sees it; 0: nothing */
 };
 
 /* Asks the system about the COUNT of ASKED in a new process that has become USER, with his groups

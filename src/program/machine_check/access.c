@@ -96,23 +96,23 @@ static void check_unit(struct access_check *access, const struct machine_place *
 /* A directory, a pipe or a device in the place of a file; a missing file is no such thing. */
 static void check_kind_of_file(struct access_check *access, const struct machine_place *place)
 {
-	struct os_file_info info;
+	unsigned mode = place->asked.mode;
 
-	if (!place->is_file || os_file_info_behind(place->asked.path, &info) < 0 ||
-	    S_ISREG(info.mode))
+	if (!place->is_file || mode == 0 || S_ISREG(mode))
 		return;
 	machine_check_report(&access->check, place->severity, place->setting, "%s is %s",
 			     place->asked.path,
-			     S_ISDIR(info.mode) ? "a directory, not a file" : "not a regular file");
+			     S_ISDIR(mode) ? "a directory, not a file" : "not a regular file");
 }
 
 static void judge_place(struct access_check *access, const struct machine_place *place, uid_t uid)
 {
 	bool is_absent = place->asked.error == -ENOENT || place->asked.error == -ENOTDIR;
+	bool is_in_the_way = place->is_made && place->asked.is_there;
 
 	if (place->asked.error == 0 || place->is_anybodys)
 		check_unit(access, place, uid);
-	else if (place->is_needed || !is_absent)
+	else if (place->is_needed || is_in_the_way || !is_absent)
 		report_refusal(access, place, uid);
 	if (place->asked.error == 0)
 		check_kind_of_file(access, place);

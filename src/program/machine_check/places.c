@@ -82,14 +82,6 @@ static bool is_to_be_made(struct machine_places *places, struct str path)
 	return os_file_info_at(OS_FILE_HERE, arena_copy(places->arena, path), &info) == -ENOENT;
 }
 
-/* Also a link that leads to nothing. What this user cannot see, others may still make. */
-static bool is_there(const char *path)
-{
-	struct os_file_info info;
-
-	return os_file_info_at(OS_FILE_HERE, path, &info) == 0;
-}
-
 /* The directory that PATH is in; "" if it names none. */
 static struct str parent_directory_of(const char *path)
 {
@@ -107,7 +99,7 @@ static void add_database_place(struct machine_places *places, const char *path, 
 
 	file->severity = severity;
 	file->is_file = true;
-	file->is_needed = is_there(path);
+	file->is_made = true;
 }
 
 static bool has_database_file(const struct config_directory *directory)
@@ -124,7 +116,7 @@ static void add_queue_place(struct machine_places *places, const struct config *
 		places, config->queue, OS_ACCESS_WRITE | OS_ACCESS_PASS, "queue");
 
 	place->severity = MACHINE_FATAL;
-	place->is_needed = is_there(config->queue);
+	place->is_made = true;
 }
 
 /* What the supervisor itself opens, and makes. */

@@ -21,6 +21,7 @@ struct machine_place {
 	bool is_secret;
 	bool is_file;     /* neither a directory nor a pipe */
 	bool is_needed;   /* its absence is reported here, by nobody else */
+	bool is_made;     /* if it is absent; but a link to nothing is in the way of that */
 	bool is_anybodys; /* only the unit is judged, as it is not known who opens it */
 	bool is_socket;   /* to connect to, also on a read-only file system */
 };

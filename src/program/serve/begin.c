@@ -16,20 +16,31 @@
 
 enum { BARRIER_MS = 1000 };
 
+static void append_finding(struct buffer *out, const struct machine_finding *finding)
+{
+	if (out == NULL)
+		return;
+	if (out->length > 0)
+		buffer_append_byte(out, '\n');
+	buffer_append_string(out, finding->text);
+}
+
+/* By whether nothing can begin, or all else works; NULL: not kept. */
+struct serve_findings {
+	struct buffer *fatal;
+	struct buffer *others;
+};
+
 static void log_finding(void *context, const struct machine_finding *finding)
 {
-	struct buffer *fatal = context;
+	const struct serve_findings *findings = context;
 	bool is_fatal = finding->severity == MACHINE_FATAL;
 
 	if (finding->severity == MACHINE_WARNING)
 		return; /* "stagepost check" reports these */
 	log_event(EVENT_CONFIG_REFUSED, log_string(problem, finding->text),
 		  log_string(then, is_fatal ? "nothing begins" : "all else works"));
-	if (!is_fatal)
-		return;
-	if (fatal->length > 0)
-		buffer_append_byte(fatal, '\n');
-	buffer_append_string(fatal, finding->text);
+	append_finding(is_fatal ? findings->fatal : findings->others, finding);
 }
 
 /* Whether nothing but a change to the machine or the configuration helps. */
@@ -88,11 +99,14 @@ int serve_end(struct str failure, int status)
 	return status;
 }
 
-bool serve_can_work(const struct config *config, struct str text, struct buffer *reason)
+bool serve_can_work(const struct config *config, struct str text, struct buffer *reason,
+		    struct buffer *faults)
 {
-	if (machine_check(config, text, false, log_finding, reason) == (int)MACHINE_FATAL)
+	struct serve_findings findings = {reason, faults};
+
+	if (machine_check(config, text, false, log_finding, &findings) == (int)MACHINE_FATAL)
 		return false;
-	return serve_check_access(config, text, NULL, false, log_finding, reason) <
+	return serve_check_access(config, text, NULL, false, log_finding, &findings) <
 	       (int)MACHINE_FATAL;
 }
 

@@ -171,7 +171,8 @@ struct supervisor {
 	struct os_timer *lateness; /* until processes that are not ready are named */
 	bool is_late;
 	int exit_status;
-	struct buffer failure;           /* why nothing can start; otherwise "" */
+	struct buffer failure; /* why nothing can start; otherwise "" */
+	struct buffer faults;  /* what the start found without that; shown until all are ready */
 	struct transcripts *transcripts; /* watchers of sessions */
 	struct ipc_server *limits_server;
 	struct hash_key rates_key;     /* of names in the rows */
@@ -240,9 +241,10 @@ MUST_CHECK int serve_prepare_queue(struct supervisor *supervisor);
 MUST_CHECK int serve_prepare_data(struct supervisor *supervisor);
 
 /* begin.c */
-/* Whether CONFIG, parsed from TEXT, works on this machine; problems are logged, and those that
- * prevent a start are also appended to REASON. */
-bool serve_can_work(const struct config *config, struct str text, struct buffer *reason);
+/* Whether CONFIG, parsed from TEXT, works on this machine; problems are logged, and appended to
+ * REASON if they prevent a start, else to FAULTS unless that is NULL. */
+bool serve_can_work(const struct config *config, struct str text, struct buffer *reason,
+		    struct buffer *faults);
 /* A step of the start, or of a reload, has failed: logs FIELD=WHAT, REASON, which may be NULL, and
  * ERROR. Before there are processes, that is why nothing starts, and the exit status says whether
  * another attempt may succeed. */

@@ -127,7 +127,7 @@ static void try_reload(struct supervisor *supervisor)
 		refuse_problems(supervisor, &problems);
 	} else if (fixed != NULL) {
 		refuse_fixed(supervisor, fixed);
-	} else if (!serve_can_work(config, buffer_view(&text), &supervisor->reload.reason)) {
+	} else if (!serve_can_work(config, buffer_view(&text), &supervisor->reload.reason, NULL)) {
 		supervisor->reload.is_refused = true;
 	} else if (!can_use_certificates(supervisor, config)) {
 		; /* it is refused */

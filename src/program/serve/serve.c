@@ -172,6 +172,7 @@ static void clear_supervisor(struct supervisor *supervisor)
 	config_free(supervisor->config);
 	buffer_clear(&supervisor->text);
 	buffer_clear(&supervisor->failure);
+	buffer_clear(&supervisor->faults);
 	buffer_clear(&supervisor->reload.reason);
 }
 
@@ -199,7 +200,7 @@ int serve(const char *file, struct str text, struct config *config,
 	struct os_signal_watch *signals[5];
 
 	init_supervisor(&supervisor, file, text, config, origin);
-	if (!serve_can_work(config, text, &supervisor.failure))
+	if (!serve_can_work(config, text, &supervisor.failure, &supervisor.faults))
 		return fail_to_serve(&supervisor, COMMAND_NEVER);
 	if (supervisor.predecessor != NULL && !serve_await_turn(&supervisor))
 		return fail_to_serve(&supervisor, COMMAND_FAILED);

@@ -52,6 +52,9 @@ void serve_tell_status(const struct supervisor *supervisor, const char *state)
 	buffer_append_string(&text,
 			     supervisor->was_ready ? "All processes are ready" : "Not ready");
 	append_waits(supervisor, &text);
+	if (!supervisor->was_ready && supervisor->faults.length > 0)
+		buffer_append_format(&text, "; " STR_FORMAT,
+				     STR_ARGUMENTS(buffer_view(&supervisor->faults)));
 	buffer_append_format(&status, "%sSTATUS=", state);
 	append_status_line(&status, buffer_view(&text));
 	serve_notify(supervisor, buffer_data(&status));
