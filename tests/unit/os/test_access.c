@@ -73,6 +73,34 @@ static void test_what_is_not_there(void **state)
 	assert_int_equal(asked[1].error, 0);
 }
 
+/* What somebody sees, which another may not. */
+static void test_what_is_there(void **state)
+{
+	struct os_process_user own = {.change = false};
+	struct os_process_user other = {.change = true, .uid = OTHER, .gid = OTHER};
+	char link[SCRATCH_SIZE + 40];
+	struct os_access asked[] = {{.path = file, .wanted = OS_ACCESS_READ},
+				    {.path = link, .wanted = OS_ACCESS_READ},
+				    {.path = "/nowhere/at/all", .wanted = OS_ACCESS_READ},
+				    {.path = folder, .wanted = OS_ACCESS_PASS}};
+
+	(void)state;
+	snprintf(link, sizeof link, "%s/link", inner);
+	assert_int_equal(symlink("/nowhere/at/all", link), 0);
+	assert_int_equal(os_access_as(&own, asked, 4), 0);
+	assert_true(asked[0].is_there && S_ISREG(asked[0].mode));
+	assert_true(asked[1].is_there && asked[1].mode == 0 && asked[1].error == -ENOENT);
+	assert_true(!asked[2].is_there && asked[2].mode == 0);
+	assert_true(asked[3].is_there && S_ISDIR(asked[3].mode));
+	if (os_process_is_root()) {
+		put_rights(inner, 0700, 0);
+		assert_int_equal(os_access_as(&other, asked, 2), 0);
+		assert_true(!asked[0].is_there && asked[0].mode == 0 && !asked[1].is_there);
+		put_rights(inner, 0755, 0);
+	}
+	assert_int_equal(unlink(link), 0);
+}
+
 static int ask_as_other(void)
 {
 	struct os_process_user third = {.change = true, .uid = OTHER + 1, .gid = OTHER + 1};
@@ -127,8 +155,9 @@ static void test_output(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_users),       cmocka_unit_test(test_what_is_not_there),
-		cmocka_unit_test(test_who_may_ask), cmocka_unit_test(test_descriptions),
+		cmocka_unit_test(test_users),         cmocka_unit_test(test_what_is_not_there),
+		cmocka_unit_test(test_what_is_there), cmocka_unit_test(test_descriptions),
+		cmocka_unit_test(test_who_may_ask),   cmocka_unit_test(test_descriptions),
 		cmocka_unit_test(test_output),
 	};
 	FILE *stream;
