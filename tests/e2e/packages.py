@@ -87,3 +87,8 @@ class Site(BareMachine):
 
     def has_mail(self, user, text):
         return self.run("grep", "-qrsF", text, f"/var/mail/{user}", check=False).returncode == 0
+
+
+if __name__ == "__main__":
+    for each in VERSION, NEXT:
+        built(each)
