@@ -113,7 +113,6 @@ struct smtp_tls {
 	const char *cipher;  /* "TLS_AES_256_GCM_SHA384" */
 };
 
-/* A reply 4yz or 5yz. */
 /* The limit of struct smtp_server_limits that a command is refused at. */
 enum smtp_limit {
 	SMTP_LIMIT_NONE,
@@ -123,6 +122,7 @@ enum smtp_limit {
 	SMTP_LIMIT_COMMANDS,
 };
 
+/* A reply 4yz or 5yz. */
 struct smtp_refusal {
 	unsigned code;
 	const char *status; /* enhanced status code, or NULL */
