@@ -91,8 +91,9 @@ struct smtp_server {
 	struct smtp_claim *forwarded; /* owned: of XFORWARD, for the next message; NULL: none */
 	char *node;                   /* owned: that RELEASE is about; NULL: none so far */
 	struct mail_id opened_id;
-	char *helo;         /* owned; NULL before the greeting */
-	char shown[32];     /* instead of LINE, which may hold a password; "": that */
+	char *helo;   /* owned; NULL before the greeting */
+	size_t shown; /* bytes of LINE that may be told, the rest may hold a password; SIZE_MAX: all
+		       */
 	struct buffer line; /* the current command line, or the one that waits for its answer */
 	struct buffer completed; /* the address, if it is not as the client wrote it */
 	struct buffer output;
@@ -122,6 +123,10 @@ struct smtp_argument {
 	struct str original;           /* of RCPT, ORCPT; empty: not given */
 	struct str initial;            /* of AUTH, base64 or "="; empty: not given */
 };
+
+enum { SMTP_SHOWN_SIZE = 32 }; /* of a command that is not shown whole, with the NUL */
+/* reply.c: the command without what may be a password; in SPACE if something is left out. */
+struct str smtp_command_shown(const struct smtp_server *s, char space[SMTP_SHOWN_SIZE]);
 
 /* reply.c: whether the client may say REQUIRETLS: inside TLS (RFC 8689 section 2), and not to who
  * delivers. */

@@ -2,6 +2,7 @@
 /* Replies as text, and the count of errors that ends a session. */
 #include "base/text/base64.h"
 #include "smtp/server/internal.h"
+#include <stdio.h>
 #include <string.h>
 
 /* Verdicts may contain UTF-8; a reply without SMTPUTF8 is ASCII. */
@@ -47,15 +48,27 @@ static bool is_news(struct smtp_server *s, unsigned code)
 	       s->deferrals++ < s->service->limits.errors;
 }
 
+struct str smtp_command_shown(const struct smtp_server *s, char space[SMTP_SHOWN_SIZE])
+{
+	struct str line = buffer_view(&s->line);
+
+	if (s->shown == SIZE_MAX)
+		return line;
+	snprintf(space, SMTP_SHOWN_SIZE, "%.*s%s(not shown)", (int)s->shown, line.data,
+		 s->shown > 0 ? " " : "");
+	return str_from(space);
+}
+
 static void report_reply_refusal(struct smtp_server *s, unsigned code, const char *status,
 				 const char *text)
 {
 	const struct smtp_transaction *t = s->transaction;
+	char shown[SMTP_SHOWN_SIZE];
 	const struct smtp_refusal refusal = {
 		.code = code,
 		.status = status,
 		.text = text,
-		.command = *s->shown != '\0' ? str_from(s->shown) : buffer_view(&s->line),
+		.command = smtp_command_shown(s, shown),
 		.is_message = s->state == SMTP_STATE_END,
 		.envelope = t != NULL ? t->envelope : NULL,
 		.message_id = t != NULL ? smtp_text_message_id(&t->text) : STR(""),

@@ -12,6 +12,7 @@ struct smtp_server *smtp_server_new(const struct smtp_service *service, struct s
 	s->peer = peer;
 	s->state = SMTP_STATE_NEW;
 	s->line.is_secret = true;
+	s->shown = SIZE_MAX;
 	return s;
 }
 
@@ -60,7 +61,7 @@ void smtp_server_set_tls(struct smtp_server *s, const struct smtp_tls *tls)
 	free(s->helo);
 	s->helo = NULL;
 	s->is_extended = false;
-	s->shown[0] = '\0';
+	s->shown = SIZE_MAX;
 	free(s->claim);
 	free(s->forwarded);
 	s->claim = s->forwarded = NULL;

@@ -2,7 +2,6 @@
 /* The table of commands: in which states each is allowed, and what it does. */
 #include "base/panic.h"
 #include "smtp/server/internal.h"
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -344,25 +343,24 @@ static void decide_shown(struct smtp_server *s, struct str line)
 	bool is_secret = smtp_auth_is_under_way(s) || smtp_line_has_credentials(line);
 
 	s->has_tried_auth |= is_secret;
-	s->shown[0] = '\0';
 	if (is_secret || (!is_known && (s->has_tried_auth || !smtp_line_is_word(name))))
-		snprintf(s->shown, sizeof s->shown, "(not shown)");
-	else if (!is_known && name.length < line.length)
-		snprintf(s->shown, sizeof s->shown, STR_FORMAT " (not shown)", STR_ARGUMENTS(name));
+		s->shown = 0;
+	else
+		s->shown = is_known || name.length == line.length ? SIZE_MAX : name.length;
 }
 
 void smtp_command_came(struct smtp_server *s)
 {
 	const struct smtp_watch *watch = &s->service->watch;
 	struct str line = buffer_view(&s->line);
+	char shown[SMTP_SHOWN_SIZE];
 
 	if (!s->service->rules.strict_addresses && smtp_line_has_path(line))
 		replace_tabs(buffer_data(&s->line), s->line.length);
 
 	decide_shown(s, line);
 	if (smtp_watch_is_on(watch))
-		watch->line(s->peer.context, SMTP_SAID_BY_CLIENT,
-			    *s->shown != '\0' ? str_from(s->shown) : line);
+		watch->line(s->peer.context, SMTP_SAID_BY_CLIENT, smtp_command_shown(s, shown));
 }
 
 /* Whether the line is refused whatever its argument is. */
