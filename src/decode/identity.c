@@ -245,17 +245,15 @@ static void end_digest(EVP_MD_CTX *digest, unsigned char out[DECODE_DIGEST_SIZE]
 static int read_essence_content(const struct ipc_content *content, struct decode_essence *essence)
 {
 	char *block = memory_alloc(BLOCK_SIZE);
-	uint64_t offset = 0;
+	struct ipc_content_pass pass = {0};
 	int error = 0;
 
-	while (error == 0 && offset < content->size) {
+	while (error == 0 && !ipc_content_is_passed(content, &pass)) {
 		struct str part;
 
-		error = ipc_content_read(content, offset, block, BLOCK_SIZE, &part);
-		if (error == 0) {
+		error = ipc_content_next(content, &pass, block, BLOCK_SIZE, &part);
+		if (error == 0)
 			decode_essence_take(essence, part);
-			offset += part.length;
-		}
 	}
 	decode_essence_end(essence);
 	free(block);

@@ -71,7 +71,9 @@ static bool read_job(struct deliver_helper_job *job, struct unpack *body)
 	job->id.born_us = (int64_t)unpack_u64(body);
 	job->sender = copy_packed_text(job, body);
 	job->content.size = unpack_u64(body);
+	job->content.checksum = unpack_u32(body);
 	needs = unpack_u32(body);
+	job->content.has_checksum = (needs & IPC_JOB_CHECKSUM) != 0;
 	job->utf8 = (needs & IPC_JOB_UTF8) != 0;
 	job->binary = (needs & IPC_JOB_BINARY) != 0;
 	job->has_turn = (needs & IPC_JOB_TURN) != 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "ipc/content.h"
+#include "base/checksum.h"
 #include "os/file/file.h"
 #include <errno.h>
 #include <string.h>
@@ -59,4 +60,40 @@ int ipc_content_read(const struct ipc_content *content, uint64_t offset, char *b
 	if (offset < content->head.length)
 		return read_content_head(content, offset, block, wanted, part_out);
 	return read_rest(content, offset - content->head.length, block, wanted, part_out);
+}
+
+/* PART is what PASS has come to. */
+static uint32_t extend_pass(const struct ipc_content *content, const struct ipc_content_pass *pass,
+			    struct str part)
+{
+	uint64_t head = content->head.length;
+	uint64_t skipped = pass->position < head ? head - pass->position : 0;
+	struct str rest = str_skip(part, skipped < part.length ? (size_t)skipped : part.length);
+
+	return checksum_extend(pass->checksum, rest.data, rest.length);
+}
+
+int ipc_content_next(const struct ipc_content *content, struct ipc_content_pass *pass, char *block,
+		     size_t block_size, struct str *part_out)
+{
+	struct str part;
+	int error = ipc_content_read(content, pass->position, block, block_size, &part);
+
+	if (error < 0)
+		return error;
+	if (content->has_checksum) {
+		uint32_t checksum = extend_pass(content, pass, part);
+
+		if (pass->position + part.length == content->size && checksum != content->checksum)
+			return -EBADMSG;
+		pass->checksum = checksum;
+	}
+	pass->position += part.length;
+	*part_out = part;
+	return 0;
+}
+
+bool ipc_content_is_passed(const struct ipc_content *content, const struct ipc_content_pass *pass)
+{
+	return pass->position >= content->size;
 }

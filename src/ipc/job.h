@@ -8,14 +8,16 @@
  *                                               or "resolve"; the token is its process's
  *                                               (ipc/token.h)
  * To a delivery helper, and back:
- *   START    u64 number, u64 born, str sender, u64 size, u32 needs, u64 deadline, u32 ret,
+ *   START    u64 number, u64 born, str sender, u64 size, u32 checksum, u32 needs,
+ *            u64 deadline, u32 ret,
  *            str envid, str destination, str received, u32 count,
  *            (u32 number, u32 notify, str address, str orcpt, str via)...,
  *            str content
  *            via: the address of the envelope, if that leads to another one; else empty
  *            Content of up to IPC_JOB_CONTENT_MAX bytes comes by value: in START if it fits,
  *            otherwise content is empty there, and CONTENT packets follow. For a larger
- *            message it is empty, and a descriptor of its data file comes with START.
+ *            message it is empty, and a descriptor of its data file comes with START; with
+ *            IPC_JOB_CHECKSUM its data have that checksum.
  *            needs: enum ipc_job_needs
  *   CONTENT  a part of the content of the last START, unencoded: SIZE bytes in all
  *   REPORT   (u32 number, u32 flags, str status, str text, str trigger, TLS)...
@@ -92,6 +94,7 @@ enum ipc_job_needs {
 	IPC_JOB_BINARY = 1 << 6,      /* BINARYMIME was said */
 	IPC_JOB_TURN = 1 << 7,        /* it has waited for a place in a class of hosts */
 	IPC_JOB_PRIORITY = 8,         /* above so many bits: the priority, as a signed byte */
+	IPC_JOB_CHECKSUM = 1 << 16,   /* the data in the file have a checksum */
 };
 
 enum ipc_job_flags {

@@ -180,18 +180,17 @@ void mailbox_copy_clear(struct mailbox_copy *copy)
 
 int mailbox_copy_set_binary(struct mailbox_copy *copy, char *block, size_t block_size)
 {
-	uint64_t offset = 0;
+	struct ipc_content_pass pass = {0};
 	struct str part;
 
 	copy->form = mail_seven_bit_new();
 	mail_seven_bit_set_binary(copy->form);
-	while (offset < copy->content.size) {
-		int error = ipc_content_read(&copy->content, offset, block, block_size, &part);
+	while (!ipc_content_is_passed(&copy->content, &pass)) {
+		int error = ipc_content_next(&copy->content, &pass, block, block_size, &part);
 
 		if (error < 0)
 			return error;
 		mail_seven_bit_scan(copy->form, part);
-		offset += part.length;
 	}
 	switch (mail_seven_bit_scanned(copy->form)) {
 	case MAIL_SEVEN_BIT_NONE:
@@ -206,7 +205,7 @@ int mailbox_copy_set_binary(struct mailbox_copy *copy, char *block, size_t block
 
 bool mailbox_copy_is_done(const struct mailbox_copy *copy)
 {
-	return copy->offset >= copy->content.size;
+	return ipc_content_is_passed(&copy->content, &copy->pass);
 }
 
 /* PART, or what it becomes; the latter is valid until the next call. */
@@ -223,15 +222,15 @@ static struct str encode_part_of_copy(struct mailbox_copy *copy, struct str part
 
 int mailbox_copy_next(struct mailbox_copy *copy, char *block, size_t block_size, struct buffer *out)
 {
+	bool has_header = copy->pass.position == 0 && copy->owner.recipient.length > 0;
 	struct str part;
-	int error = ipc_content_read(&copy->content, copy->offset, block, block_size, &part);
+	int error = ipc_content_next(&copy->content, &copy->pass, block, block_size, &part);
 
 	if (error < 0)
 		return error;
-	if (copy->offset == 0 && copy->owner.recipient.length > 0 && is_loop(part, &copy->owner))
+	if (has_header && is_loop(part, &copy->owner))
 		return MAILBOX_COPY_LOOP;
-	copy->offset += part.length;
-	if (copy->offset == part.length && copy->owner.recipient.length > 0)
+	if (has_header)
 		part = without_paths(copy, part);
 	part = encode_part_of_copy(copy, part);
 	convert_line_ends(copy, part.data, part.length, out);

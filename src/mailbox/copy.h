@@ -30,7 +30,7 @@ struct mailbox_copy_owner {
 
 struct mailbox_copy {
 	struct ipc_content content; /* the message; lines end in CRLF or LF */
-	uint64_t offset;
+	struct ipc_content_pass pass;
 	struct mailbox_copy_owner owner;
 	uint64_t lines;              /* so far: LFs that a reader turns into CRLFs */
 	bool held_cr;                /* the last byte was a CR: the next one decides */
@@ -64,7 +64,7 @@ void mailbox_copy_clear(struct mailbox_copy *copy);
 bool mailbox_copy_is_done(const struct mailbox_copy *copy);
 /* Appends up to BLOCK_SIZE more bytes, converted, to OUT; BLOCK is scratch memory. 0;
  * MAILBOX_COPY_LOOP if the header, as far as it is in the first block, has a mark that shows that
- * its owner had the message before; or -errno (-EIO if the file is shorter than announced). */
+ * its owner had the message before; or -errno of ipc_content_next(). */
 MUST_CHECK int mailbox_copy_next(struct mailbox_copy *copy, char *block, size_t block_size,
 				 struct buffer *out);
 

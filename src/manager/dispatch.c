@@ -66,6 +66,8 @@ static uint32_t needs_of(const struct queue_control *control, bool has_turn)
 	       (deadline->is_traced ? IPC_JOB_TRACE : 0) |
 	       (queue_control_is_deadline_told(control) ? IPC_JOB_TOLD : 0) |
 	       (has_turn ? IPC_JOB_TURN : 0) |
+	       (control->has_checksum && envelope->size > QUEUE_BY_VALUE_MAX ? IPC_JOB_CHECKSUM
+									     : 0) |
 	       (uint32_t)(uint8_t)envelope->priority << IPC_JOB_PRIORITY;
 }
 
@@ -79,6 +81,7 @@ static void pack_job(const struct manager *manager, const struct job *job, struc
 	pack_u64(body, (uint64_t)message->id.born_us);
 	pack_sender(job, body);
 	pack_u64(body, envelope->size);
+	pack_u32(body, message->control->data_checksum);
 	pack_u32(body, needs_of(message->control, has_turn));
 	pack_u64(body, (uint64_t)envelope->deadline.at_us);
 	pack_u32(body, envelope->ret);

@@ -238,6 +238,7 @@ static void on_start(struct pretended *helper, uint32_t tag, struct str text, bo
 	if ((unpack_u64(&body) > QUEUE_BY_VALUE_MAX) != has_file)
 		model_fail("the file of %" PRIu64 " is %sgiven away", job->number,
 			   has_file ? "" : "not ");
+	(void)unpack_u32(&body);
 	job->has_turn = (unpack_u32(&body) & IPC_JOB_TURN) != 0;
 	(void)unpack_u64(&body);
 	(void)unpack_u32(&body);

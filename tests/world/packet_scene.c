@@ -41,6 +41,7 @@ void packets_begin_at(uint64_t helper, unsigned number, const char *destination)
 	pack_u64(&body, 0xa);
 	pack_str(&body, STR("sender@client.example"));
 	pack_u64(&body, 0);       /* size */
+	pack_u32(&body, 0);       /* checksum */
 	pack_u32(&body, 0);       /* needs */
 	pack_u64(&body, 0);       /* deadline */
 	pack_u32(&body, 0);       /* ret */

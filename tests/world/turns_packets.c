@@ -139,6 +139,7 @@ static void hear_start(struct books *books, const struct packet *packet)
 	snprintf(id, sizeof id, "%llu-%llx", number, born);
 	(void)unpack_str(&body); /* sender */
 	(void)unpack_u64(&body); /* size */
+	(void)unpack_u32(&body); /* checksum */
 	(void)unpack_u32(&body); /* needs */
 	(void)unpack_u64(&body); /* deadline */
 	(void)unpack_u32(&body); /* ret */

@@ -9,6 +9,7 @@
 #include "log/event.h"
 #include "mail/address.h"
 #include "os/clock.h"
+#include "os/file/reason.h"
 #include <errno.h>
 #include <stdio.h>
 #include <utlist.h>
@@ -53,6 +54,9 @@ static void defer_for_queue(struct list_expansion *expansion, int error)
 		  log_error(error));
 	if (error == -ENOSPC || error == -EDQUOT)
 		mail_verdict_set(&verdict, "4.3.1", "Insufficient system storage");
+	else if (error == -EBADMSG)
+		mail_verdict_set(&verdict, "4.3.0", "The message cannot be read: %s",
+				 os_file_reason(error));
 	else
 		mail_verdict_set(&verdict, "4.3.0", "The queue cannot take the list's mail now");
 	defer_expansion(expansion, &verdict, NULL);
@@ -254,8 +258,8 @@ void list_expansion_start(struct list_expansion *expansion)
 	looped = list_copy_find_loop(&job->content, expansion->key, expansion->list, expansion->via,
 				     &chain);
 	if (looped < 0) {
-		mail_verdict_set(&verdict, "4.3.0", "the message cannot be read: error %d",
-				 -looped);
+		mail_verdict_set(&verdict, "4.3.0", "the message cannot be read: %s",
+				 os_file_reason(looped));
 		end_expansion(expansion, &verdict, NULL);
 	} else if (looped > 0) {
 		mail_verdict_set(&verdict, "5.4.6", "mail loop: " STR_FORMAT,

@@ -24,8 +24,8 @@ struct list_message {
 	enum list_message_state state;
 	struct queue_client_message queue;
 	struct mail_envelope *envelope;
-	uint64_t copied; /* bytes of the original */
-	int error;       /* of the last attempt */
+	struct ipc_content_pass copied; /* of the original */
+	int error;                      /* of the last attempt */
 	struct list_message *next, *previous;
 };
 

@@ -25,12 +25,11 @@ static int copy_block(struct list_message *message)
 {
 	static char block[LIST_COPY_BLOCK];
 	struct str part;
-	int error = ipc_content_read(&message->expansion->job->content, message->copied, block,
+	int error = ipc_content_next(&message->expansion->job->content, &message->copied, block,
 				     sizeof block, &part);
 
 	if (error < 0)
 		return error;
-	message->copied += part.length;
 	return queue_client_write(&message->queue, part);
 }
 
@@ -38,15 +37,16 @@ static int copy_block(struct list_message *message)
 static int copy_slice(struct list_message *message)
 {
 	const struct list_expansion *expansion = message->expansion;
-	uint64_t size = expansion->job->content.size;
-	uint64_t end = size > message->copied + SLICE ? message->copied + SLICE : size;
+	const struct ipc_content *content = &expansion->job->content;
+	uint64_t end = message->copied.position + SLICE;
 	int error = 0;
 
-	if (message->copied == 0)
+	if (message->copied.position == 0)
 		error = queue_client_write(&message->queue, message->node->head);
-	while (error == 0 && message->copied < end)
+	while (error == 0 && message->copied.position < end &&
+	       !ipc_content_is_passed(content, &message->copied))
 		error = copy_block(message);
-	if (error == 0 && message->copied == size)
+	if (error == 0 && ipc_content_is_passed(content, &message->copied))
 		message->state = LIST_MESSAGE_WHOLE;
 	return error;
 }
@@ -93,7 +93,7 @@ static void on_open(struct list_message *message)
 		queue_client_share(&message->queue);
 	} else {
 		message->state = LIST_MESSAGE_COPYING;
-		message->copied = 0;
+		message->copied = (struct ipc_content_pass){0};
 		copy_list_messages(message->expansion);
 	}
 }

@@ -3,6 +3,7 @@
 #include "base/panic.h"
 #include "deliver/mailbox/reader.h"
 #include "log/event.h"
+#include "os/file/reason.h"
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
@@ -124,7 +125,8 @@ static void on_identified(struct mailbox_entry *entry, int error)
 	struct mail_verdict why;
 
 	if (error != 0) {
-		mail_verdict_set(&why, "4.3.0", "The message cannot be read: %s", strerror(-error));
+		mail_verdict_set(&why, "4.3.0", "The message cannot be read: %s",
+				 os_file_reason(error));
 		mailbox_entry_give_up(entry, &why);
 		return;
 	}

@@ -6,6 +6,7 @@
 #include "log/event.h"
 #include "mailbox/copy.h"
 #include "os/file/file.h"
+#include "os/file/reason.h"
 #include "os/stream/stream.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -76,9 +77,9 @@ static void close_input_of_program(struct pipe_run *run)
 }
 
 /* The program must not take a truncated input for the complete message. */
-static void give_up_pipe_run(struct pipe_run *run, const char *what, int error)
+static void give_up_pipe_run(struct pipe_run *run, const char *what, const char *why)
 {
-	mail_verdict_set(&run->fault, "4.3.0", "%s: %s", what, strerror(-error));
+	mail_verdict_set(&run->fault, "4.3.0", "%s: %s", what, why);
 	launch_kill(&run->launch);
 	os_watch_set(run->input_ready, OS_WATCH_NONE);
 }
@@ -97,7 +98,7 @@ static bool refill_program_input(struct pipe_run *run)
 	}
 	error = mailbox_copy_next(&run->copy, run->block, PIPE_BLOCK_SIZE, &run->input_left);
 	if (error < 0)
-		give_up_pipe_run(run, "The message cannot be read", error);
+		give_up_pipe_run(run, "The message cannot be read", os_file_reason(error));
 	return error == 0;
 }
 
@@ -117,7 +118,8 @@ static void on_input_ready(void *context, unsigned events)
 	if (count == -EPIPE)
 		close_input_of_program(run);
 	else if (count < 0 && count != -EAGAIN)
-		give_up_pipe_run(run, "The program cannot be given the message", (int)count);
+		give_up_pipe_run(run, "The program cannot be given the message",
+				 strerror((int)-count));
 }
 
 /* --- its output --- */
@@ -243,7 +245,7 @@ static bool begin_copy_for_program(struct pipe_run *run, const struct pipe_run_o
 				 "This message was delivered here before: a loop");
 	else if (result < 0)
 		mail_verdict_set(verdict, "4.3.0", "The message cannot be read: %s",
-				 strerror(-result));
+				 os_file_reason(result));
 	return result == 0;
 }
 

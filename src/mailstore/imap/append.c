@@ -4,6 +4,7 @@
 #include "base/timestamp.h"
 #include "mailbox/copy.h"
 #include "mailstore/imap/internal.h"
+#include "os/file/reason.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -102,7 +103,7 @@ static bool measure_message(struct appending *appending)
 		mail_verdict_set(verdict, "5.6.3", "%s", MAILBOX_COPY_SEALED_TEXT);
 	else if (result < 0)
 		mail_verdict_set(verdict, "4.3.0", "Cannot read the message: %s",
-				 strerror(-result));
+				 os_file_reason(result));
 	else if (has_nul)
 		mail_verdict_set(verdict, "5.6.3",
 				 "The message has NUL bytes, which no IMAP mailbox takes");

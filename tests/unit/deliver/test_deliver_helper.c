@@ -52,6 +52,7 @@ static void say_start(struct queue_peer *peer, const struct play *play)
 	pack_u64(&body, 1);
 	pack_str(&body, STR("s@a.test"));
 	pack_u64(&body, play->size);
+	pack_u32(&body, 0); /* checksum */
 	pack_u32(&body, 0);
 	pack_u64(&body, 0);
 	pack_u32(&body, 0);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+#include "base/checksum.h"
 #include "ipc/content.h"
 #include "os/file/file.h"
 #include "os/process/process.h"
@@ -63,11 +64,85 @@ static void a_file_may_be_too_short(void **state)
 	os_file_close(file);
 }
 
+/* Passes over CONTENT in blocks of so many bytes: 0 or -errno, and how many were yielded. */
+static int pass_over(const struct ipc_content *content, size_t block_size, uint64_t *passed_out)
+{
+	struct ipc_content_pass pass = {0};
+	char block[64];
+
+	while (!ipc_content_is_passed(content, &pass)) {
+		struct str part;
+		int error = ipc_content_next(content, &pass, block, block_size, &part);
+
+		*passed_out = pass.position;
+		if (error < 0)
+			return error;
+	}
+	return 0;
+}
+
+/* Each byte of the file is another one, in turn, for all sizes of blocks, with and without a head:
+ * the last bytes never come. */
+static void changed_bytes_have_no_end(void **state)
+{
+	static const char *const heads[] = {"", "h", "a longer head"};
+	struct str rest = STR(REST);
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(heads) * rest.length * 20; i++) {
+		size_t block_size = i / (COUNT_OF(heads) * rest.length) + 1;
+		char text[] = REST;
+		struct ipc_content content = {.size = rest.length, .has_checksum = true};
+		uint64_t passed = 0;
+
+		text[i % rest.length] ^= 1;
+		content.file = os_process_share_text(str_slice(text, rest.length));
+		content.checksum = checksum_extend(0, text, rest.length);
+		ipc_content_prepend(&content, str_from(heads[i / rest.length % COUNT_OF(heads)]));
+		assert_int_equal(pass_over(&content, block_size, &passed), 0);
+		assert_int_equal(passed, content.size);
+		content.checksum = checksum_extend(0, rest.data, rest.length);
+		assert_int_equal(pass_over(&content, block_size, &passed), -EBADMSG);
+		assert_in_range(passed, 0, content.size - 1);
+		content.has_checksum = false;
+		assert_int_equal(pass_over(&content, block_size, &passed), 0);
+		os_file_close(content.file);
+	}
+}
+
+/* Whoever begins again may do so in the middle; what others read does not count. */
+static void each_pass_is_its_own(void **state)
+{
+	struct str rest = STR(REST);
+	int file = os_process_share_text(rest);
+	struct ipc_content content = {.file = file,
+				      .size = rest.length,
+				      .has_checksum = true,
+				      .checksum = checksum_extend(0, rest.data, rest.length)};
+	struct ipc_content_pass pass = {0};
+	uint64_t passed;
+	char block[64];
+	struct str part;
+
+	(void)state;
+	assert_int_equal(ipc_content_next(&content, &pass, block, 4, &part), 0);
+	assert_int_equal(pass_over(&content, 3, &passed), 0);
+	assert_int_equal(ipc_content_next(&content, &pass, block, sizeof block, &part), 0);
+	assert_true(str_equal(part, str_skip(rest, 4)));
+	assert_true(ipc_content_is_passed(&content, &pass));
+	pass = (struct ipc_content_pass){.position = 4}; /* it has not seen the beginning */
+	assert_int_equal(ipc_content_next(&content, &pass, block, sizeof block, &part), -EBADMSG);
+	assert_int_equal(pass.position, 4);
+	os_file_close(file);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_head_comes_first),
 		cmocka_unit_test(a_file_may_be_too_short),
+		cmocka_unit_test(changed_bytes_have_no_end),
+		cmocka_unit_test(each_pass_is_its_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

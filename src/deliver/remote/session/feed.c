@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: ISC
 /* The message of a session's transaction, as the server takes it. */
 #include "deliver/remote/session/internal.h"
+#include "os/file/reason.h"
 #include <stdio.h>
-#include <string.h>
 
 static void give_up_message(struct remote_session *session, int error)
 {
 	char text[128];
 
-	snprintf(text, sizeof text, "the message cannot be read: %s", strerror(-error));
+	snprintf(text, sizeof text, "the message cannot be read: %s", os_file_reason(error));
 	remote_engine_abandon(&session->engine, "4.3.0", text);
 }
 
@@ -21,13 +21,10 @@ static int read_message_part(struct remote_session *session, struct str *part_ou
 	if (session->form != NULL)
 		return remote_form_read(session->form, session->settings.chunk, part_out,
 					is_last_out);
-	error = ipc_content_read(content, session->position, session->settings.chunk,
+	error = ipc_content_next(content, &session->pass, session->settings.chunk,
 				 REMOTE_CHUNK_SIZE, part_out);
-	if (error < 0)
-		return error;
-	session->position += part_out->length;
-	*is_last_out = session->position == content->size;
-	return 0;
+	*is_last_out = ipc_content_is_passed(content, &session->pass);
+	return error;
 }
 
 void remote_session_feed(struct remote_session *session)

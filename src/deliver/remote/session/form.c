@@ -15,7 +15,7 @@ struct remote_form {
 	enum mail_seven_bit_need need;
 	bool is_scanned;
 	bool is_measured;
-	uint64_t position; /* in the content */
+	struct ipc_content_pass pass; /* over the content */
 	uint64_t size;
 	struct remote_breaks breaks;
 	struct buffer piece;
@@ -60,17 +60,12 @@ void remote_form_free(struct remote_form *form)
 
 static int read_next_content(struct remote_form *form, char *block, struct str *part_out)
 {
-	int error = ipc_content_read(&form->content, form->position, block, REMOTE_CHUNK_SIZE,
-				     part_out);
-
-	if (error == 0)
-		form->position += part_out->length;
-	return error;
+	return ipc_content_next(&form->content, &form->pass, block, REMOTE_CHUNK_SIZE, part_out);
 }
 
 static bool is_at_end(const struct remote_form *form)
 {
-	return form->position == form->content.size;
+	return ipc_content_is_passed(&form->content, &form->pass);
 }
 
 static int scan_form_content(struct remote_form *form, char *block)
@@ -84,7 +79,7 @@ static int scan_form_content(struct remote_form *form, char *block)
 	if (is_at_end(form)) {
 		form->need = mail_seven_bit_scanned(form->converter);
 		form->is_scanned = true;
-		form->position = 0;
+		form->pass = (struct ipc_content_pass){0};
 	}
 	return 0;
 }
@@ -120,7 +115,7 @@ static int measure_form(struct remote_form *form, char *block)
 	remote_breaks_count(&form->breaks, part);
 	if (is_last) {
 		form->is_measured = true;
-		form->position = 0;
+		form->pass = (struct ipc_content_pass){0};
 	}
 	return 0;
 }

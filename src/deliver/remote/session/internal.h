@@ -50,7 +50,7 @@ struct remote_session {
 	uint32_t transaction_count;
 	uint32_t transactions_most;            /* 0: TRANSACTIONS_MAX */
 	struct remote_transaction transaction; /* no DONE: none is running */
-	uint64_t position;                     /* in the message, if it is not converted */
+	struct ipc_content_pass pass;          /* over the message, if it is not converted */
 	struct remote_form *form;              /* the converted message; NULL: sent as it is */
 	struct mail_verdict failure;
 	struct remote_tell *told;

@@ -384,7 +384,7 @@ void remote_session_run(struct remote_session *session,
 {
 	session->transaction = *transaction;
 	session->transaction_count++;
-	session->position = 0;
+	session->pass = (struct ipc_content_pass){0};
 	session->ended = NULL;
 	remote_engine_begin(&session->engine, &transaction->message);
 	if (!session->is_connecting)
