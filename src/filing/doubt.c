@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "filing/doubt.h"
-#include "lock/name.h"
+#include "filing/lock/name.h"
 
 static uint64_t key_of_message_id(struct str message_id)
 {

@@ -14,8 +14,8 @@ enum { FILING_DOUBT_MAX = 4096 }; /* the last ones: each is tried again soon */
 
 /* To be zeroed at first. */
 struct filing_doubt {
-	uint64_t keys[FILING_DOUBT_MAX]; /* lock/name.h: another message's at worst, which is then
-					  * looked for in vain */
+	uint64_t keys[FILING_DOUBT_MAX]; /* filing/lock/name.h: another message's at worst, which is
+					  * then looked for in vain */
 	unsigned next;
 };
 

@@ -4,17 +4,17 @@
  * processes and machines. Blocks; each thread that files has its own.
  *
  * A group of messages shares transactions and the store's syncs. Each copy goes through the two
- * transactions of record/record.h; filing/copy.h has the table of its life.
+ * transactions of filing/record/record.h; filing/copy.h has the table of its life.
  */
 #ifndef FILING_FILING_H
 #define FILING_FILING_H
 
-#include "decode/identity.h"
+#include "filing/decode/identity.h"
+#include "filing/mailstore/mailstore.h"
+#include "filing/record/record.h"
 #include "mail/envelope.h"
 #include "mail/mailbox/quota.h"
 #include "mail/verdict.h"
-#include "mailstore/mailstore.h"
-#include "record/record.h"
 
 enum { FILING_FOLDERS_A_DAY = 32 }; /* that mail may make in a mailbox by the sender's choice */
 

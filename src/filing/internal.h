@@ -47,12 +47,13 @@ void filing_defer(const struct filing *filing, struct filing_work *work, const c
 		  const char *detail);
 
 /* decide.c: decides the place of each copy within the first transaction, and finds twins: 0 or
- * -errno of record/record.h. */
+ * -errno of filing/record/record.h. */
 MUST_CHECK int filing_decide(const struct filing *filing, struct filing_item *items, size_t count);
 
-/* transactions.c: the two transactions, for all ITEMS together. 0 or -errno of record/record.h:
- * nothing of the transaction holds; *HAS_APPENDED_OUT: but the store may have copies. A message
- * whose lock another one has is busy afterwards, and none of our attempts for it are left. */
+/* transactions.c: the two transactions, for all ITEMS together. 0 or -errno of
+ * filing/record/record.h: nothing of the transaction holds; *HAS_APPENDED_OUT: but the store may
+ * have copies. A message whose lock another one has is busy afterwards, and none of our attempts
+ * for it are left. */
 MUST_CHECK int filing_open(const struct filing *filing, struct filing_item *items, size_t count);
 MUST_CHECK int filing_close(const struct filing *filing, struct filing_item *items, size_t count,
 			    bool *has_appended_out);

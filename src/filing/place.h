@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 #include "base/attributes.h"
-#include "record/record.h"
+#include "filing/record/record.h"
 
 /* The user of ADDRESS, LOCAL@DOMAIN in canonical form without the extension, and that, likewise:
  * "": none. DETAIL_OUT may be NULL. WRITTEN_OUT, or NULL: the extension in the case that it has in

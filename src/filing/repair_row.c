@@ -2,7 +2,7 @@
 /* One row and its mailbox, or one copy without a row, under the lock of its Message-ID. */
 #include "base/panic.h"
 #include "base/timestamp.h"
-#include "decode/identity.h"
+#include "filing/decode/identity.h"
 #include "filing/internal.h"
 #include "filing/internal_repair.h"
 #include "os/clock.h"

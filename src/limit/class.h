@@ -4,7 +4,7 @@
  *
  * The classes are those of the configuration, in its order; the first that has the host applies,
  * and the last, "*", has all. Names are compared without case; they must be confirmed: by forward
- * and reverse DNS for a client (names/client.h), by the lookup of its address for a server.
+ * and reverse DNS for a client (dns/names/client.h), by the lookup of its address for a server.
  */
 #ifndef LIMIT_CLASS_H
 #define LIMIT_CLASS_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /* auth-ldap - the same, where LDAP servers judge passwords: they are asked to bind as the user. */
+#include "directory/store/ldap/bind.h"
 #include "log/event.h"
 #include "program/kind/auth.h"
-#include "store/ldap/bind.h"
 
 static struct store_ldap_binder *ldap;
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: ISC
 /* decode - finds what is in messages, for "mailbox": the only one that has a library for that. It
  * has neither files nor network. With --apart it decodes one message, from standard input to
- * standard output, for a command (decode/apart.h). */
+ * standard output, for a command (filing/decode/apart.h). */
 #include "base/buffer.h"
 #include "base/panic.h"
 #include "base/timestamp.h"
-#include "decode/apart.h"
-#include "decode/mime.h"
-#include "decode/protocol.h"
-#include "decode/server.h"
-#include "decode/wire.h"
+#include "filing/decode/apart.h"
+#include "filing/decode/mime.h"
+#include "filing/decode/protocol.h"
+#include "filing/decode/server.h"
+#include "filing/decode/wire.h"
 #include "log/event.h"
 #include "os/process/process.h"
 #include "os/sandbox/sandbox.h"

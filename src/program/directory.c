@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /* directory - serves the address directory from an SQLite file or from other servers. */
 #include "program/kind/directory.h"
-#include "store/relay/relay.h"
-#include "store/sqlite/sqlite.h"
+#include "directory/store/relay/relay.h"
+#include "directory/store/sqlite/sqlite.h"
 
 static int open_sqlite_or_relay_store(struct child *child, const struct directory_network *network,
 				      struct directory_store **store_out, struct buffer *why)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: ISC
 /* directory-command - does the work of "stagepost directory repair". */
 #include "base/text/json.h"
+#include "directory/store/sqlite/repair.h"
 #include "log/event.h"
 #include "mail/text/text.h"
 #include "os/loop.h"
 #include "os/process/process.h"
 #include "program/command/directory/directory.h"
-#include "store/sqlite/repair.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /* directory-ldap - serves the address directory from LDAP. */
+#include "directory/store/ldap/ldap.h"
 #include "log/event.h"
 #include "program/kind/directory.h"
-#include "store/ldap/ldap.h"
 
 static struct directory_store *made; /* by open(), before there is a state */
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /* directory-postgresql - serves the address directory from PostgreSQL. */
+#include "directory/store/postgresql/postgresql.h"
 #include "os/process/process.h"
 #include "program/kind/directory.h"
-#include "store/postgresql/postgresql.h"
 
 /* libpq allocates memory for whatever length of a message a server announces, and reads all of it;
  * if the allocation fails, it closes the connection. */

@@ -2,8 +2,8 @@
 /* names - looks up clients' names in the DNS: the only process that does so for "smtpd" and
  * "qmtpd", which read foreign input and have no network access. */
 #include "base/panic.h"
+#include "dns/names/server.h"
 #include "log/event.h"
-#include "names/server.h"
 #include "program/child/child.h"
 #include <stdlib.h>
 #include <string.h>

@@ -2,12 +2,12 @@
 /* policy - fetches and keeps the policies of MTA-STS that other domains publish, and counts and
  * reports how TLS went with them, for "remote", which reads what strangers send. */
 #include "base/panic.h"
-#include "https/https.h"
 #include "log/event.h"
 #include "os/file/file.h"
+#include "policy/https/https.h"
+#include "policy/reports/ledger.h"
+#include "policy/sts/server.h"
 #include "program/child/child.h"
-#include "reports/ledger.h"
-#include "sts/server.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

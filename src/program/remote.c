@@ -5,9 +5,9 @@
 #include "deliver/remote/policy/authorities.h"
 #include "deliver/remote/policy/policy.h"
 #include "deliver/remote/session/places.h"
+#include "policy/sts/client.h"
 #include "program/child/child.h"
 #include "program/kind/service.h"
-#include "sts/client.h"
 
 enum { CONCURRENCY = 2000 };
 

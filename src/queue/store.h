@@ -22,8 +22,8 @@
  *   damaged/NAME         what is left of messages that the disk has damaged, for people
  *   litter/NAME          what a power failure seems to have left, for 36 hours (queue/cleaner.h)
  *   lock/trigger lock/queue lock/send
- *   directory            what the node has seen of its directory's data (store/guard/guard.h):
- *                        not part of the queue; kept here because it belongs to the node
+ *   directory            what the node has seen of its directory's data
+ * (directory/store/guard/guard.h): not part of the queue; kept here because it belongs to the node
  *
  * X is ID modulo the split; ID is the inode number of the data file. Names in todo and mess are
  * hard links to the data file; those in info, local and remote are hard links to the control file,

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: ISC
 /*
  * tests/bench/decode.c - how many messages a second the process "decode" decodes for one client,
- * and how many are identified (decode/identity.h).
+ * and how many are identified (filing/decode/identity.h).
  *
  * usage: bench_decode [SECONDS]     for each measurement; 2
  */
 #include "base/buffer.h"
 #include "base/panic.h"
 #include "base/timestamp.h"
-#include "decode/client.h"
-#include "decode/identity.h"
-#include "decode/mime.h"
-#include "decode/server.h"
+#include "filing/decode/client.h"
+#include "filing/decode/identity.h"
+#include "filing/decode/mime.h"
+#include "filing/decode/server.h"
 #include "os/clock.h"
 #include "os/socket/socket.h"
 #include <signal.h>

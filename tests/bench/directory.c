@@ -13,8 +13,8 @@
  */
 #include "base/panic.h"
 #include "directory/expand/expand.h"
+#include "directory/store/sqlite/sqlite.h"
 #include "os/random.h"
-#include "store/sqlite/sqlite.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -12,8 +12,8 @@
  */
 #include "base/panic.h"
 #include "base/timestamp.h"
-#include "mailstore/imap.h"
-#include "mailstore/maildir.h"
+#include "filing/mailstore/imap.h"
+#include "filing/mailstore/maildir.h"
 #include "os/clock.h"
 #include "os/file/file.h"
 #include <pthread.h>

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: ISC
 /*
  * How many copies a second the database of messages can have filed, and what the same rows cost
- * alone: each group of copies is the two transactions of record/record.h, of messages with three
- * participants and two parts, without a mailbox.
+ * alone: each group of copies is the two transactions of filing/record/record.h, of messages with
+ * three participants and two parts, without a mailbox.
  *
  * usage: bench_record COPIES CONNECTIONS GROUP sqlite PATH
  *        bench_record COPIES CONNECTIONS GROUP postgresql CONNINFO
  *        bench_record COPIES CONNECTIONS GROUP mariadb SOCKET USER DATABASE
  */
+#include "filing/record/mariadb/mariadb.h"
+#include "filing/record/postgresql/postgresql.h"
+#include "filing/record/sql.h"
+#include "filing/record/sqlite/sqlite.h"
 #include "os/clock.h"
-#include "record/mariadb/mariadb.h"
-#include "record/postgresql/postgresql.h"
-#include "record/sql.h"
-#include "record/sqlite/sqlite.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>

@@ -64,7 +64,7 @@ def lock_digest(identity):
 
 
 def lock_number(identity):
-    """As lock/name.h has it for PostgreSQL."""
+    """As filing/lock/name.h has it for PostgreSQL."""
     return int.from_bytes(lock_digest(identity)[:8], "big", signed=True)
 
 

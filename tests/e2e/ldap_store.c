@@ -8,8 +8,8 @@
  * number) and ttl, in milliseconds.
  */
 #include "base/panic.h"
+#include "directory/store/ldap/ldap.h"
 #include "log/event.h"
-#include "store/ldap/ldap.h"
 #include "store_lines.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -13,9 +13,9 @@
  * Which message it is, is told from FILE.
  */
 #include "base/panic.h"
-#include "decode/identity.h"
-#include "mailstore/imap.h"
-#include "mailstore/maildir.h"
+#include "filing/decode/identity.h"
+#include "filing/mailstore/imap.h"
+#include "filing/mailstore/maildir.h"
 #include "os/file/file.h"
 #include <stdio.h>
 #include <stdlib.h>

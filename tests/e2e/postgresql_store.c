@@ -11,9 +11,9 @@
  */
 #include "base/panic.h"
 #include "base/timestamp.h"
+#include "directory/store/postgresql/postgresql.h"
 #include "log/event.h"
 #include "os/sandbox/sandbox.h"
-#include "store/postgresql/postgresql.h"
 #include "store_lines.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -21,8 +21,8 @@
 #ifndef TESTS_E2E_STORE_LINES_H
 #define TESTS_E2E_STORE_LINES_H
 
+#include "directory/store/store.h"
 #include "os/loop.h"
-#include "store/store.h"
 
 enum { STORE_LINES_WORDS_MAX = 2000 };
 

@@ -10,10 +10,10 @@ HELLO, START, REPORT, FINISH, RESOLVE, RESOLVED, AWAIT, BACK, DRAIN, RETIRE, CON
 # deliver/launch/launch.h
 GREET, RUN, STARTED, NOT_STARTED, WHOLE, KILL, ENDED = range(1, 8)
 SET_PART, SET_END, SIGN, SIGNED = range(1, 5)  # src/keys/protocol.h
-ASK, COUNT, ANSWER = range(1, 4)  # src/sts/protocol.h
+ASK, COUNT, ANSWER = range(1, 4)  # src/policy/sts/protocol.h
 OFFER, BEGIN_LOGIN, RESPOND_LOGIN, CANCEL_LOGIN, JUDGE = range(1, 6)  # src/auth/protocol.h
 ACCEPTED = 1  # src/auth/client.h
-DECODE_HELLO, DECODE_ASK, DECODE_CONTENT, DECODE_PART, DECODE_END, DECODE_LAST = range(1, 7)  # src/decode/protocol.h
+DECODE_HELLO, DECODE_ASK, DECODE_CONTENT, DECODE_PART, DECODE_END, DECODE_LAST = range(1, 7)  # src/filing/decode/protocol.h
 KEY_ID = 32  # bytes
 SERVICES = (b"maildir", b"remote", b"resolve", b"list", b"box", b"run", b"once")
 PART = 50000  # bytes of an envelope in one packet
@@ -191,7 +191,7 @@ class Words:
         return said[:choose((len(said), len(said), len(said), 9))][:60000]
 
     def decoded(self, is_good):
-        """A message as "decode" says that it is (src/decode/wire.h): false, and if it IS_GOOD, well formed."""
+        """A message as "decode" says that it is (src/filing/decode/wire.h): false, and if it IS_GOOD, well formed."""
         choose = self.source.choice
         texts = (b"loot", b"", b"List-Id: <x@d.test>", b"x" * 998, "\u00fc".encode())
         wrong = () if is_good else (b"x" * 999, b"a\nb", b"\xff", b"\x1b[2J", b"z" * 50000)
@@ -209,7 +209,7 @@ class Words:
         return said if is_good else said[:choose((len(said), self.source.randrange(len(said))))]
 
     def decoding(self):
-        """What "mailbox" and "decode" say to each other (src/decode/protocol.h)."""
+        """What "mailbox" and "decode" say to each other (src/filing/decode/protocol.h)."""
         choose = self.source.choice
         kind = choose((DECODE_HELLO, DECODE_ASK, DECODE_CONTENT, DECODE_PART, DECODE_END, DECODE_LAST, 99))
         body = {

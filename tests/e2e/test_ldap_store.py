@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""The store that follows LDAP (store/ldap/ldap.h) with real servers: what is read and told, and what
+"""The store that follows LDAP (directory/store/ldap/ldap.h) with real servers: what is read and told, and what
 becomes of it when servers change, go, fall behind or say nothing."""
 
 import os

@@ -17,7 +17,7 @@ from smtp import Client, deliver
 from stagepost import PATIENCE, as_user, wait_until
 
 HOUR_US = 3600 * 1000000
-DECODE_PATIENCE = 10  # seconds, at most: decode/client.h
+DECODE_PATIENCE = 10  # seconds, at most: filing/decode/client.h
 DECODERS = ("decode", "decode2")
 
 

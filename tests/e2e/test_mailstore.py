@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""Stores of copies (mailstore/mailstore.h), one contract for both: Maildirs that Dovecot reads, and
+"""Stores of copies (filing/mailstore/mailstore.h), one contract for both: Maildirs that Dovecot reads, and
 Dovecot by IMAP."""
 
 import base64

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""The store in PostgreSQL (store/postgresql/postgresql.h) with real servers: what is read, changed and
+"""The store in PostgreSQL (directory/store/postgresql/postgresql.h) with real servers: what is read, changed and
 told, by plain SQL too, and what becomes of it when connections and servers go."""
 
 import os

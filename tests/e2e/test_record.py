@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""The database of messages (record/record.h) in real servers: one contract for all
-(tests/unit/record/record_contract.c), which also loses connections, stops servers and fills their
+"""The database of messages (filing/record/record.h) in real servers: one contract for all
+(tests/unit/filing/record/record_contract.c), which also loses connections, stops servers and fills their
 disks."""
 
 import contextlib

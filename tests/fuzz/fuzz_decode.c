@@ -6,9 +6,9 @@
  * was taken over.
  */
 #include "base/panic.h"
-#include "decode/identity.h"
-#include "decode/mime.h"
-#include "decode/wire.h"
+#include "filing/decode/identity.h"
+#include "filing/decode/mime.h"
+#include "filing/decode/wire.h"
 #include "input.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -7,7 +7,7 @@
 #include "base/panic.h"
 #include "directory/expand/expand.h"
 #include "input.h"
-#include "unit/store/memory_store.h"
+#include "unit/directory/store/memory_store.h"
 #include <stdio.h>
 #include <string.h>
 

@@ -9,7 +9,7 @@
 #include "directory/server/server.h"
 #include "os/process/process.h"
 #include "stream.h"
-#include "unit/store/memory_store.h"
+#include "unit/directory/store/memory_store.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

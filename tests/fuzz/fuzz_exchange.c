@@ -4,7 +4,7 @@
  * the same by JSON and CSV, and by their own form where that has them; or problems, each told.
  */
 #include "base/panic.h"
-#include "exchange/writer.h"
+#include "directory/exchange/writer.h"
 #include "input.h"
 #include <errno.h>
 #include <string.h>

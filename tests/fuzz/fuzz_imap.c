@@ -2,8 +2,8 @@
 /* tests/fuzz/fuzz_imap.c - what an IMAP server says to the store of copies: to an append, a search
  * and a removal, one after another, over a library that only passes bytes. */
 #include "base/panic.h"
+#include "filing/mailstore/imap/internal.h"
 #include "input.h"
-#include "mailstore/imap/internal.h"
 #include <errno.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

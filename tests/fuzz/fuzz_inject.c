@@ -8,8 +8,8 @@
  */
 #include "base/panic.h"
 #include "header/addresses.h"
-#include "inject/header.h"
 #include "mail/address.h"
+#include "queue/inject/header.h"
 #include <stdio.h>
 #include <unistd.h>
 

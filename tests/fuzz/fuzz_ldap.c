@@ -5,11 +5,11 @@
  * check of records, and claims come in order.
  */
 #include "base/panic.h"
+#include "directory/store/ldap/dn.h"
+#include "directory/store/ldap/map/claim.h"
+#include "directory/store/ldap/sync/csn.h"
+#include "directory/store/ldap/sync/value.h"
 #include "input.h"
-#include "store/ldap/dn.h"
-#include "store/ldap/map/claim.h"
-#include "store/ldap/sync/csn.h"
-#include "store/ldap/sync/value.h"
 
 enum { ATTRIBUTES_MAX = 8, VALUES_MAX = 4 };
 

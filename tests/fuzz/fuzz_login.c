@@ -4,8 +4,8 @@
  * fuzzer likes. The first byte chooses the mechanism; a zero byte is the end of a challenge; "~" in
  * one is the client's nonce, which a server has to repeat.
  */
+#include "auth/login/exchange.h"
 #include "base/panic.h"
-#include "login/exchange.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

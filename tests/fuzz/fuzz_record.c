@@ -2,9 +2,9 @@
 /* tests/fuzz/fuzz_record.c - messages with texts as a decoder that was taken over may send them, in
  * a database: what is recorded is valid, is what is found again, and is removed whole. */
 #include "base/panic.h"
+#include "filing/record/sql.h"
+#include "filing/record/sqlite/sqlite.h"
 #include "input.h"
-#include "record/sql.h"
-#include "record/sqlite/sqlite.h"
 #include "unit/scratch.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,9 +9,9 @@
 #include "dns/text.h"
 #include "input.h"
 #include "mail/host.h"
-#include "sts/policy.h"
-#include "sts/record.h"
-#include "sts/store.h"
+#include "policy/sts/policy.h"
+#include "policy/sts/record.h"
+#include "policy/sts/store.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

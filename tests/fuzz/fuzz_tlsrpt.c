@@ -8,8 +8,8 @@
 #include "base/panic.h"
 #include "input.h"
 #include "mail/host.h"
-#include "tlsrpt/count.h"
-#include "tlsrpt/record.h"
+#include "policy/tlsrpt/count.h"
+#include "policy/tlsrpt/record.h"
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "witness.h"
 #include "base/panic.h"
-#include "lock/file.h"
+#include "filing/lock/file.h"
 #include "os/random.h"
 #include <errno.h>
 #include <stdio.h>

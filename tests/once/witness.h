@@ -15,7 +15,7 @@
 #define ONCE_WITNESS_H
 
 #include "config/config.h"
-#include "record/sql.h"
+#include "filing/record/sql.h"
 
 struct witness;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
-/* https/https.h: nobody in the world asks by HTTPS, as no settings have him do so. */
-#include "https/https.h"
+/* policy/https/https.h: nobody in the world asks by HTTPS, as no settings have him do so. */
+#include "policy/https/https.h"
 #include <errno.h>
 
 int https_new(struct os_loop *loop, struct https **https_out)

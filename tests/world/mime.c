@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: ISC
-/* decode/mime.h without GMime, whose variables and files are not a process's own: of a message's
- * first block it knows subject and addresses. What is read is never odd here; who reads is
- * (decoder.h). */
-#include "decode/mime.h"
+/* filing/decode/mime.h without GMime, whose variables and files are not a process's own: of a
+ * message's first block it knows subject and addresses. What is read is never odd here; who reads
+ * is (decoder.h). */
+#include "filing/decode/mime.h"
 #include "base/panic.h"
 #include "base/timestamp.h"
-#include "decode/internal_text.h"
 #include "decoder.h"
+#include "filing/decode/internal_text.h"
 #include "header/addresses.h"
 #include "inside.h"
 #include "os/process/process.h"

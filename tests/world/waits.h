@@ -32,7 +32,7 @@
 #include "base/str.h"
 
 /* What is filed once waits 15 seconds for decoders and 10 for others with its Message-ID at most
- * (decode/client.h, record lock_timeout), whatever these do; and for the disk. */
+ * (filing/decode/client.h, record lock_timeout), whatever these do; and for the disk. */
 #define WAITS_FILING_US INT64_C(30000000)
 
 struct wait_trigger {

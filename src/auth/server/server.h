@@ -23,7 +23,7 @@
 
 #include "auth/server/password.h"
 #include "config/config.h"
-#include "https/https.h"
+#include "policy/https/https.h"
 #include <sys/types.h>
 
 #define AUTH_LEFT_US (60 * SECOND_US)

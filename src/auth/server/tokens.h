@@ -8,7 +8,7 @@
 
 #include "auth/sasl/sasl.h"
 #include "auth/token/jwt.h"
-#include "https/https.h"
+#include "policy/https/https.h"
 
 enum {
 	AUTH_TOKENS_KEPT_MAX = 10000,

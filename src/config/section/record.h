@@ -36,7 +36,7 @@ struct config_record { /* record { ... } */
 
 enum config_rule_automatic {
 	CONFIG_RULE_ANY,
-	CONFIG_RULE_AUTOMATIC, /* decode/identity.h */
+	CONFIG_RULE_AUTOMATIC, /* filing/decode/identity.h */
 	CONFIG_RULE_NOT_AUTOMATIC,
 };
 

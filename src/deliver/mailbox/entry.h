@@ -7,11 +7,11 @@
 #define DELIVER_MAILBOX_ENTRY_H
 
 #include "config/config.h"
-#include "decode/client.h"
 #include "deliver/helper.h"
 #include "deliver/mailbox/copies.h"
 #include "deliver/quotas.h"
 #include "directory/lookup/lookup.h"
+#include "filing/decode/client.h"
 
 /* In its job's arena. */
 struct mailbox_entry {

@@ -12,9 +12,9 @@
 #define DELIVER_MAILBOX_MAILBOX_H
 
 #include "config/config.h"
-#include "decode/client.h"
 #include "deliver/helper.h"
 #include "directory/lookup/lookup.h"
+#include "filing/decode/client.h"
 #include "os/loop.h"
 
 struct deliver_mailbox;

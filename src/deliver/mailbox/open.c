@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 #include "deliver/mailbox/open.h"
 #include "base/panic.h"
-#include "mailstore/imap.h"
-#include "mailstore/maildir.h"
+#include "filing/mailstore/imap.h"
+#include "filing/mailstore/maildir.h"
 #include "os/file/secret.h"
 
 static enum maildir_sync sync_of_mailstore(enum config_sync sync)

@@ -9,8 +9,8 @@
 #define DELIVER_MAILBOX_OPEN_H
 
 #include "config/config.h"
-#include "mailstore/mailstore.h"
-#include "record/record.h"
+#include "filing/mailstore/mailstore.h"
+#include "filing/record/record.h"
 
 /* The file name of the program that files messages with it. */
 extern const char mailbox_program_file[];

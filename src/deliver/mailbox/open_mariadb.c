@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Programs with the record in MariaDB. */
 #include "deliver/mailbox/open.h"
-#include "record/mariadb/mariadb.h"
+#include "filing/record/mariadb/mariadb.h"
 
 const char mailbox_program_file[] = "mailbox-mariadb";
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Programs with the record in PostgreSQL. */
 #include "deliver/mailbox/open.h"
-#include "record/postgresql/postgresql.h"
+#include "filing/record/postgresql/postgresql.h"
 
 const char mailbox_program_file[] = "mailbox-postgresql";
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Programs with the record in SQLite. */
 #include "deliver/mailbox/open.h"
-#include "record/sqlite/sqlite.h"
+#include "filing/record/sqlite/sqlite.h"
 
 const char mailbox_program_file[] = "mailbox";
 

@@ -11,7 +11,7 @@
 #define DELIVER_MAILBOX_RULES_H
 
 #include "config/config.h"
-#include "decode/identity.h"
+#include "filing/decode/identity.h"
 
 /* The fields that the rules ask for, in ARENA, to be filled by decode_identify_fields(). */
 struct mailbox_rules_fields {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 #include "deliver/remote/report.h"
 #include "log/event.h"
-#include "sts/client.h"
-#include "tlsrpt/session.h"
+#include "policy/sts/client.h"
+#include "policy/tlsrpt/session.h"
 
 struct finding {
 	enum tlsrpt_result result;

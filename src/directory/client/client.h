@@ -92,7 +92,7 @@ struct directory_page directory_client_page(const struct directory_answer_text *
 					    enum directory_table table, struct arena *arena);
 /* The server's statistics: results "NAME VALUE", for people. */
 void directory_client_stats(struct directory_client *client, struct directory_question *question);
-/* Accepts the server's present data as intended (store/guard/guard.h). */
+/* Accepts the server's present data as intended (directory/store/guard/guard.h). */
 void directory_client_accept(struct directory_client *client, struct directory_question *question);
 /* Whether a server is connected and has greeted us. */
 bool directory_client_is_up(const struct directory_client *client);

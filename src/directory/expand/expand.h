@@ -26,8 +26,8 @@
 #define DIRECTORY_EXPAND_EXPAND_H
 
 #include "config/config.h"
+#include "directory/store/store.h"
 #include "directory/wire/route.h"
-#include "store/store.h"
 
 enum {
 	DIRECTORY_TARGETS_MAX = 1000,

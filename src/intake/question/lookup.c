@@ -10,7 +10,7 @@ static void open_message(struct intake_session *session)
 }
 
 /* The trace header contains the name: a message begins when the name is known, or the lookup
- * took too long (names/client.h). */
+ * took too long (dns/names/client.h). */
 static void on_name_known(void *context, const char *name, bool is_temporary)
 {
 	struct intake_session *session = context;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* stagepost mailbox - files a message as a command; its subcommands look at the record. */
 #include "program/command/mailbox.h"
-#include "inject/message.h"
+#include "queue/inject/message.h"
 
 const char command_mailbox_summary[] = "Records the message on standard input, and files it once.";
 const char command_mailbox_help[] =

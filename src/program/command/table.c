@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: ISC
 /* The table of commands, from which --help, the manual and completion derive. */
-#include "inject/message.h"
 #include "program/command/directory/directory.h"
 #include "program/command/mailbox.h"
 #include "program/command/queue/queue.h"
 #include "program/command/sendmail/options.h"
+#include "queue/inject/message.h"
 #include <stdio.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "program/formats/formats.h"
+#include "directory/store/sqlite/sqlite.h"
 #include "os/file/file.h"
-#include "store/sqlite/sqlite.h"
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>

@@ -6,10 +6,10 @@
 #ifndef PROGRAM_KIND_DIRECTORY_H
 #define PROGRAM_KIND_DIRECTORY_H
 
+#include "directory/store/guard/guard.h"
+#include "directory/store/store.h"
 #include "program/child/child.h"
 #include "program/kind/directory_network.h"
-#include "store/guard/guard.h"
-#include "store/store.h"
 
 struct directory_backend {
 	const char *program; /* file name; also of its sandbox */
@@ -20,8 +20,9 @@ struct directory_backend {
 		     struct directory_store **store_out, struct buffer *why);
 };
 
-/* Reads what this node has seen of the store at PLACE (store/guard/guard.h), which the backend is
- * creating, and makes it guarded. 0; or -errno, with a sentence in WHY: it cannot be read. */
+/* Reads what this node has seen of the store at PLACE (directory/store/guard/guard.h), which the
+ * backend is creating, and makes it guarded. 0; or -errno, with a sentence in WHY: it cannot be
+ * read. */
 MUST_CHECK int directory_process_guard(const struct child *child, const char *place,
 				       struct store_guard_memory *seen_out, struct buffer *why);
 /* The main() of a program. */

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: ISC
 /* stagepost mailbox - one message for one recipient. */
 #include "base/panic.h"
-#include "decode/apart.h"
 #include "deliver/mailbox/copies.h"
 #include "deliver/mailbox/log.h"
 #include "deliver/mailbox/open.h"
-#include "inject/message.h"
-#include "inject/reader.h"
+#include "filing/decode/apart.h"
 #include "log/event.h"
 #include "mail/localpart.h"
 #include "os/clock.h"
@@ -14,6 +12,8 @@
 #include "program/mailbox_command/mailbox_command.h"
 #include "program/start/log_settings.h"
 #include "program/start/program_directory.h"
+#include "queue/inject/message.h"
+#include "queue/inject/reader.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

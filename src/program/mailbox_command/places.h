@@ -5,7 +5,7 @@
 #ifndef PROGRAM_MAILBOX_COMMAND_PLACES_H
 #define PROGRAM_MAILBOX_COMMAND_PLACES_H
 
-#include "record/record.h"
+#include "filing/record/record.h"
 
 struct mailbox_place;
 

@@ -3,15 +3,15 @@
 #include "filing/repair.h"
 #include "base/panic.h"
 #include "base/text/json.h"
-#include "decode/apart.h"
 #include "deliver/mailbox/open.h"
+#include "filing/decode/apart.h"
 #include "filing/place.h"
+#include "filing/record/sqlite/rebuild.h"
 #include "os/clock.h"
 #include "os/process/process.h"
 #include "program/mailbox_command/mailbox_command.h"
 #include "program/mailbox_command/places.h"
 #include "program/start/program_directory.h"
-#include "record/sqlite/rebuild.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -72,7 +72,7 @@ static void add_resolver(struct sandbox *sandbox)
 		add_path(sandbox, str_from(resolver_files[i]), OS_SANDBOX_READ);
 }
 
-/* "NAME", "NAME:PORT", "[ADDRESS]:PORT" (record/mariadb/mariadb.h) */
+/* "NAME", "NAME:PORT", "[ADDRESS]:PORT" (filing/record/mariadb/mariadb.h) */
 static bool is_name_of_server(struct str server)
 {
 	struct str host;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "program/serve/program.h"
-#include "decode/protocol.h"
+#include "filing/decode/protocol.h"
 #include "os/clock.h"
 #include "program/start/backend.h"
 #include <string.h>

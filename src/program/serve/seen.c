@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: ISC
 /*
- * What the node has seen of the directory's data (store/guard/guard.h) is stored in the queue,
- * QUEUE/directory, independent of the data. The process gets only the open file; with PostgreSQL it
- * may not open any. Without the file the process does not start: it could not tell an empty
- * directory from one that was emptied.
+ * What the node has seen of the directory's data (directory/store/guard/guard.h) is stored in the
+ * queue, QUEUE/directory, independent of the data. The process gets only the open file; with
+ * PostgreSQL it may not open any. Without the file the process does not start: it could not tell an
+ * empty directory from one that was emptied.
  */
+#include "directory/store/guard/guard.h"
 #include "log/event.h"
 #include "os/file/file.h"
 #include "os/worker.h"
 #include "program/serve/internal.h"
-#include "store/guard/guard.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

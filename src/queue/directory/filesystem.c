@@ -167,8 +167,8 @@ static int clean_probe(void *context, const char *name)
 }
 
 /* A process that left a probe in lock/ was opening a queue. So they are removed whenever a queue
- * is opened, and cannot accumulate; "queue" need not be able to remove names from lock/. A probe
- * that cannot be removed does no harm: the next process that opens the queue tries again. */
+ * is opened, and cannot accumulate; "queue" need not be able to remove names from filing/lock/. A
+ * probe that cannot be removed does no harm: the next process that opens the queue tries again. */
 static void clean_probes(int directory)
 {
 	struct litter litter = {directory, os_clock_wall_us() - QUEUE_LITTER_AGE_US};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* Logins by each mechanism, against the same library's server side and the examples of the RFCs. */
-#include "login/exchange.h"
+#include "auth/login/exchange.h"
 #include "test.h"
 #include <gsasl.h>
 #include <string.h>

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: ISC
-/* Both sides of names/protocol.h on a real loop; the search is played here: the last byte of an
+/* Both sides of dns/names/protocol.h on a real loop; the search is played here: the last byte of an
  * address says what comes of it. And what either side makes of the other when that was taken over.
  */
 #include "base/panic.h"
+#include "dns/names/client.h"
+#include "dns/names/protocol.h"
+#include "dns/names/server.h"
 #include "dns/reverse.h"
 #include "ipc/channel.h"
 #include "ipc/listener.h"
 #include "ipc/pack.h"
-#include "names/client.h"
-#include "names/protocol.h"
-#include "names/server.h"
 #include "os/clock.h"
 #include "os/socket/socket.h"
 #include "scratch.h"

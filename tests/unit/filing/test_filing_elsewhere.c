@@ -2,8 +2,8 @@
 /* Copies whose folder the store refuses, with SQLite and Maildirs: each goes to its other folder,
  * once, whatever becomes of the first one; nobody else's copy is concerned. */
 #include "filing/filing.h"
-#include "mailstore/maildir.h"
-#include "record/sqlite/sqlite.h"
+#include "filing/mailstore/maildir.h"
+#include "filing/record/sqlite/sqlite.h"
 #include "scratch.h"
 #include "test.h"
 #include <dirent.h>

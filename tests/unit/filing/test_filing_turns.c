@@ -2,10 +2,10 @@
 /* Filing with SQLite and Maildirs, where one attempt meets what another one has left or will do.
  * The whole is tested in tests/e2e/test_once.py. */
 #include "filing/filing.h"
-#include "mailstore/internal.h"
-#include "mailstore/maildir.h"
+#include "filing/mailstore/internal.h"
+#include "filing/mailstore/maildir.h"
+#include "filing/record/sqlite/sqlite.h"
 #include "os/clock.h"
-#include "record/sqlite/sqlite.h"
 #include "scratch.h"
 #include "test.h"
 #include <dirent.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* Names of locks, and locks of the processes of one machine. */
-#include "lock/file.h"
+#include "filing/lock/file.h"
 #include "scratch.h"
 #include "test.h"
 #include <errno.h>

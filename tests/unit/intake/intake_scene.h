@@ -10,7 +10,7 @@
 #include "auth/login.h"
 #include "directory/lookup/post.h"
 #include "directory/lookup/sender.h"
-#include "names/client.h"
+#include "dns/names/client.h"
 #include "queue/client/client.h"
 
 enum pending {

@@ -2,10 +2,10 @@
 #include "base/panic.h"
 #include "header/addresses.h"
 #include "header/name.h"
-#include "inject/envelope.h"
-#include "inject/header.h"
-#include "inject/reader.h"
-#include "inject/recipients.h"
+#include "queue/inject/envelope.h"
+#include "queue/inject/header.h"
+#include "queue/inject/reader.h"
+#include "queue/inject/recipients.h"
 #include "test.h"
 #include <errno.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: ISC
 /* What a stranger sends is just as long as allowed, or one byte longer. Everything
  * lies in memory of its own exact size, so that a sanitizer sees who reads on. */
-#include "inject/envelope.h"
-#include "inject/header.h"
 #include "mail/localpart.h"
 #include "mail/text/xtext.h"
+#include "queue/inject/envelope.h"
+#include "queue/inject/header.h"
 #include "smtp/client/internal.h"
 #include "smtp/proxy.h"
 #include "test.h"

@@ -6,8 +6,8 @@
 #ifndef DELIVER_REMOTE_KEYS_LOGIN_H
 #define DELIVER_REMOTE_KEYS_LOGIN_H
 
+#include "auth/login/exchange.h"
 #include "keys/password_client.h"
-#include "login/exchange.h"
 
 /* What a connection needs: as the route says. */
 struct remote_login {

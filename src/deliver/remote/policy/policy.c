@@ -5,7 +5,7 @@
 #include "deliver/remote/policy/dane.h"
 #include "deliver/remote/policy/internal.h"
 #include "deliver/remote/policy/sts.h"
-#include "sts/client.h"
+#include "policy/sts/client.h"
 #include <stdlib.h>
 
 struct remote_policy_search {

@@ -14,8 +14,8 @@
 #include "deliver/remote/keys/login.h"
 #include "dns/search.h"
 #include "os/loop.h"
+#include "policy/tlsrpt/result.h"
 #include "tls/client.h"
-#include "tlsrpt/result.h"
 
 enum remote_policy_source {
 	REMOTE_POLICY_SETTING,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "deliver/remote/policy/sts.h"
 #include "log/event.h"
-#include "tlsrpt/count.h"
+#include "policy/tlsrpt/count.h"
 
 bool remote_sts_applies(const struct config *config, const struct remote_policy_question *question,
 			const struct remote_policy *policy)

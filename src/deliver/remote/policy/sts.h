@@ -7,7 +7,7 @@
 #define DELIVER_REMOTE_POLICY_STS_H
 
 #include "deliver/remote/policy/policy.h"
-#include "sts/answer.h"
+#include "policy/sts/answer.h"
 
 /* Whether the domain's policy decides, where POLICY is what the configuration and DANE say: not
  * for a relay or a section "tls", where TLS is switched off, and where TLSA records are demanded

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* The login of a session by SMTP: the mechanism's messages between the engine and login/. */
+/* The login of a session by SMTP: the mechanism's messages between the engine and auth/login/. */
 #include "base/panic.h"
 #include "deliver/remote/session/internal.h"
 #include "log/event.h"

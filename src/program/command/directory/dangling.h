@@ -8,7 +8,7 @@
 #define PROGRAM_COMMAND_DIRECTORY_DANGLING_H
 
 #include "config/config.h"
-#include "exchange/pages.h"
+#include "directory/exchange/pages.h"
 
 /* WHY is for people, one line that may contain any byte. */
 typedef void directory_dangles(void *context, const struct directory_key *key, struct str why);

@@ -5,7 +5,7 @@
 #ifndef PROGRAM_COMMAND_DIRECTORY_DIRECTORY_H
 #define PROGRAM_COMMAND_DIRECTORY_DIRECTORY_H
 
-#include "exchange/pages.h"
+#include "directory/exchange/pages.h"
 #include "program/command/command.h"
 
 /* A command's connection to the directory of this node. */

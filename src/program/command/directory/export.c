@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* stagepost directory export */
-#include "exchange/export.h"
+#include "directory/exchange/export.h"
 #include "directory/record/key.h"
 #include "mail/text/text.h"
 #include "program/command/directory/directory.h"

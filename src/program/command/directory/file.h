@@ -5,7 +5,7 @@
 #ifndef PROGRAM_COMMAND_DIRECTORY_FILE_H
 #define PROGRAM_COMMAND_DIRECTORY_FILE_H
 
-#include "exchange/import.h"
+#include "directory/exchange/import.h"
 
 struct directory_file {
 	const char *name;

@@ -2,10 +2,10 @@
 #include "program/command/directory/print.h"
 #include "base/panic.h"
 #include "base/text/json.h"
+#include "directory/exchange/pages.h"
+#include "directory/exchange/writer.h"
 #include "directory/record/key.h"
 #include "directory/wire/route.h"
-#include "exchange/pages.h"
-#include "exchange/writer.h"
 #include "mail/text/text.h"
 #include "program/command/queue/queue.h"
 #include <stdlib.h>

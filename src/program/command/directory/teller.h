@@ -6,7 +6,7 @@
 #ifndef PROGRAM_COMMAND_DIRECTORY_TELLER_H
 #define PROGRAM_COMMAND_DIRECTORY_TELLER_H
 
-#include "exchange/import.h"
+#include "directory/exchange/import.h"
 
 /* "FILE:LINE: TEXT" on standard error; with a dry run, the changes on standard output; on a
  * terminal, its progress. As JSON, all of it on standard output, an object a line. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* What is said of a word that must be the name of a table or of a format. */
+#include "directory/exchange/reader.h"
 #include "directory/record/record.h"
-#include "exchange/reader.h"
 #include "program/command/command.h"
 #include "program/command/directory/directory.h"
 

@@ -5,8 +5,8 @@
 #ifndef PROGRAM_COMMAND_QUEUE_FILTER_H
 #define PROGRAM_COMMAND_QUEUE_FILTER_H
 
-#include "listing/listing.h"
 #include "program/command/command.h"
+#include "queue/listing/listing.h"
 #include "queue/trigger.h"
 
 struct queue_filter {

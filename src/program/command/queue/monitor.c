@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: ISC
 #include "program/command/queue/monitor.h"
 #include "base/text/json.h"
-#include "listing/listing.h"
 #include "os/clock.h"
 #include "os/file/file.h"
 #include "program/command/queue/monitor_limits.h"
 #include "program/talk/manager.h"
+#include "queue/listing/listing.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -5,8 +5,8 @@
 #ifndef PROGRAM_COMMAND_QUEUE_QUEUE_H
 #define PROGRAM_COMMAND_QUEUE_QUEUE_H
 
-#include "listing/listing.h"
 #include "program/command/command.h"
+#include "queue/listing/listing.h"
 
 /* Opens the queue of CONFIG_FILE for reading; NULL, after an error message. */
 struct queue_store *command_queue_open(const char *config_file);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 #include "program/command/queue/restored.h"
-#include "listing/listing.h"
 #include "log/event.h"
 #include "os/clock.h"
+#include "queue/listing/listing.h"
 #include "queue/trigger.h"
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /* What "stagepost queue stats" says about damage. */
 #include "base/text/json.h"
-#include "listing/listing.h"
 #include "program/command/queue/damage.h"
+#include "queue/listing/listing.h"
 
 enum { SHOWN_MAX = 100 }; /* differences */
 

@@ -7,8 +7,8 @@
 #define PROGRAM_COMMAND_SENDMAIL_BAD_H
 
 #include "config/config.h"
-#include "inject/message.h"
 #include "mail/envelope.h"
+#include "queue/inject/message.h"
 
 enum {
 	SENDMAIL_BAD_MAX = 100,      /* that are named */

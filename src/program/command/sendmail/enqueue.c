@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: ISC
 /* stagepost enqueue - queues one message, even while no daemon runs. */
-#include "inject/envelope.h"
 #include "mail/envelope.h"
 #include "os/process/process.h"
 #include "program/command/command.h"
 #include "program/command/sendmail/mail.h"
 #include "queue/client/protocol.h"
+#include "queue/inject/envelope.h"
 #include "queue/trigger.h"
 #include <stdio.h>
 #include <string.h>

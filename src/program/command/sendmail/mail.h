@@ -6,8 +6,8 @@
 #define PROGRAM_COMMAND_SENDMAIL_MAIL_H
 
 #include "config/config.h"
-#include "inject/message.h"
-#include "inject/reader.h"
+#include "queue/inject/message.h"
+#include "queue/inject/reader.h"
 
 /* Who calls the functions below. */
 struct command_mail {

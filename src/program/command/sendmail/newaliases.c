@@ -2,12 +2,12 @@
 /* newaliases: imports alias files into the directory, like sendmail's command. */
 #include "base/panic.h"
 #include "directory/record/key.h"
-#include "inject/message.h"
 #include "os/process/process.h"
 #include "os/stream/stream.h"
 #include "program/command/directory/directory.h"
 #include "program/command/directory/file.h"
 #include "program/command/directory/teller.h"
+#include "queue/inject/message.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,9 +2,6 @@
 /* sendmail - the command by which users' programs send mail. */
 #include "base/text/utf8.h"
 #include "header/addresses.h"
-#include "inject/address.h"
-#include "inject/header.h"
-#include "inject/recipients.h"
 #include "mail/address.h"
 #include "mail/text/text.h"
 #include "os/process/process.h"
@@ -14,6 +11,9 @@
 #include "program/command/sendmail/mail.h"
 #include "program/command/sendmail/options.h"
 #include "program/command/sendmail/session.h"
+#include "queue/inject/address.h"
+#include "queue/inject/header.h"
+#include "queue/inject/recipients.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

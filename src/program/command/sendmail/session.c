@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 #include "program/command/sendmail/session.h"
-#include "inject/message.h"
 #include "os/stream/stream.h"
 #include "program/command/sendmail/mail.h"
+#include "queue/inject/message.h"
 #include "smtp/server/server.h"
 #include <errno.h>
 #include <stdio.h>

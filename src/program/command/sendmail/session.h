@@ -8,9 +8,9 @@
 #define PROGRAM_COMMAND_SENDMAIL_SESSION_H
 
 #include "config/config.h"
-#include "inject/link.h"
 #include "os/process/process.h"
 #include "program/command/sendmail/mail.h"
+#include "queue/inject/link.h"
 
 /* Runs until QUIT or the end of input; the exit status. NAME is for messages. LINK as of
  * inject_message_open(). */

@@ -4,8 +4,8 @@
 #include "base/text/json.h"
 #include "mail/host.h"
 #include "os/file/file.h"
+#include "policy/tlsrpt/count.h"
 #include "program/command/command.h"
-#include "tlsrpt/count.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

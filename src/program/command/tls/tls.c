@@ -4,9 +4,9 @@
 #include "base/timestamp.h"
 #include "deliver/remote/policy/dane.h"
 #include "deliver/remote/probe.h"
+#include "policy/sts/client.h"
 #include "program/command/command.h"
 #include "program/command/tls/print.h"
-#include "sts/client.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

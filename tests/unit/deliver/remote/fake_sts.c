@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /* In the place of the client of "policy": nobody asks for policies of MTA-STS. */
 #include "base/panic.h"
-#include "sts/client.h"
-#include "tlsrpt/session.h"
+#include "policy/sts/client.h"
+#include "policy/tlsrpt/session.h"
 
 struct sts_question *sts_client_ask(struct sts_client *client, struct str domain,
 				    void (*done)(void *context, const struct sts_answer *answer),

@@ -5,8 +5,8 @@
 #include "deliver/remote/policy/plain.h"
 #include "deliver/remote/policy/policy.h"
 #include "fake_loop.h"
+#include "policy/sts/client.h"
 #include "scratch.h"
-#include "sts/client.h"
 #include "test.h"
 #include <errno.h>
 #include <stdio.h>

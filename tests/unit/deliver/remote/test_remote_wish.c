@@ -3,7 +3,7 @@
  * and MTA-STS say of it. */
 #include "base/panic.h"
 #include "deliver/remote/policy/policy.h"
-#include "sts/client.h"
+#include "policy/sts/client.h"
 #include "test.h"
 #include "unit/tls/certificates.h"
 #include <string.h>

@@ -12,7 +12,7 @@
 #include "scratch.h"
 #include "test.h"
 #include "unit/directory/directory_peer.h"
-#include "unit/store/memory_store.h"
+#include "unit/directory/store/memory_store.h"
 
 enum { HOSTS_MAX = 3 };
 

@@ -7,7 +7,7 @@
 #define TESTS_UNIT_EXPAND_SCENE_H
 
 #include "directory/expand/expand.h"
-#include "unit/store/memory_store.h"
+#include "unit/directory/store/memory_store.h"
 
 /* Domains example.org, where everybody exists, and listed.example; three services. */
 extern const struct config expand_config;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "directory/record/record.h"
 #include "test.h"
-#include "unit/store/record_text.h"
+#include "unit/directory/store/record_text.h"
 #include <errno.h>
 #include <string.h>
 

@@ -6,12 +6,12 @@
 #include "directory/client/dialer.h"
 #include "directory/server/acceptor.h"
 #include "directory/server/server.h"
+#include "directory/store/relay/relay.h"
 #include "loop_signer.h"
 #include "os/clock.h"
 #include "os/socket/socket.h"
-#include "store/relay/relay.h"
 #include "test.h"
-#include "unit/store/memory_store.h"
+#include "unit/directory/store/memory_store.h"
 #include "unit/tls/certificates.h"
 #include <stdio.h>
 #include <stdlib.h>

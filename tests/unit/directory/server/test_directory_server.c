@@ -8,7 +8,7 @@
 #include "os/socket/socket.h"
 #include "test.h"
 #include "unit/directory/directory_peer.h"
-#include "unit/store/memory_store.h"
+#include "unit/directory/store/memory_store.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

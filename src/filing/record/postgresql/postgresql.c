@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: ISC
+#include "filing/record/postgresql/postgresql.h"
+#include "base/panic.h"
+#include "filing/record/postgresql/internal.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+static struct record_postgresql *postgresql_of_record(struct record *record)
+{
+	return (struct record_postgresql *)(void *)record;
+}
+
+static int run_postgresql_sql(struct record_postgresql *postgresql, const char *sql)
+{
+	return record_postgresql_text(postgresql, sql, NULL, 0, NULL, NULL);
+}
+
+/* ---- transactions ---- */
+
+/* The server sends "ROLLBACK" for a COMMIT of what has failed, but then we know already. */
+static int end_with_commit(struct record_postgresql *postgresql)
+{
+	int error = run_postgresql_sql(postgresql, "COMMIT");
+
+	postgresql->is_open = false;
+	if (error == -ETIMEDOUT) { /* it may come about yet */
+		record_postgresql_close(postgresql);
+		postgresql->sql.failed = -ENOTCONN;
+	}
+	return postgresql->sql.failed;
+}
+
+static int begin_postgresql_schema(struct record_sql *sql)
+{
+	struct record_postgresql *postgresql = (struct record_postgresql *)sql;
+	int error = run_postgresql_sql(postgresql, "BEGIN");
+
+	/* one at a time; "stgp" and the number of the lock */
+	return error == 0 ? run_postgresql_sql(postgresql,
+					       "SELECT pg_advisory_xact_lock(1937008496, 1)")
+			  : error;
+}
+
+static int end_postgresql_schema(struct record_sql *sql)
+{
+	return run_postgresql_sql((struct record_postgresql *)sql, "COMMIT");
+}
+
+static int begin_postgresql_transaction(struct record *record)
+{
+	return record_sql_begin(&postgresql_of_record(record)->sql);
+}
+
+static void take_turn_row(void *context, const struct record_value *values, size_t count)
+{
+	struct record_turn *turns = context;
+
+	(void)count;
+	turns[values[0].number - 1].is_taken = values[1].number == 1;
+}
+
+/* All by one statement: "{KEY,KEY}". */
+static int lock_turns_in_postgresql(struct record *record, struct record_turn *turns, size_t count)
+{
+	struct record_postgresql *postgresql = postgresql_of_record(record);
+	struct buffer keys CLEANUP(buffer_clear) = {0};
+	struct record_value value = {.kind = RECORD_TEXT};
+	int error = record_sql_check(&postgresql->sql);
+
+	for (size_t i = 0; i < count; i++) {
+		turns[i].is_taken = false;
+		buffer_append_format(&keys, "%c%" PRId64, i == 0 ? '{' : ',',
+				     (int64_t)turns[i].name->key);
+	}
+	buffer_append_byte(&keys, '}');
+	value.bytes = buffer_view(&keys);
+	if (error == 0)
+		error = record_postgresql_text(
+			postgresql,
+			"SELECT at, pg_try_advisory_xact_lock(key)::int::bigint"
+			" FROM unnest(?1::text::bigint[]) WITH ORDINALITY AS wanted(key, at)",
+			&value, 1, take_turn_row, turns);
+	return error;
+}
+
+static int check_postgresql_transaction(struct record *record)
+{
+	struct record_postgresql *postgresql = postgresql_of_record(record);
+	int error = record_sql_check(&postgresql->sql);
+
+	return error == 0 ? run_postgresql_sql(postgresql, "SELECT 1") : error;
+}
+
+static int commit_postgresql_transaction(struct record *record)
+{
+	struct record_postgresql *postgresql = postgresql_of_record(record);
+	int error = record_sql_check(&postgresql->sql);
+
+	if (error == 0 && postgresql->is_open)
+		error = end_with_commit(postgresql);
+	if (error == 0)
+		record_sql_ended(&postgresql->sql);
+	return error;
+}
+
+static void roll_back_postgresql_transaction(struct record *record)
+{
+	struct record_postgresql *postgresql = postgresql_of_record(record);
+
+	record_sql_ended(&postgresql->sql);
+	if (postgresql->is_open && run_postgresql_sql(postgresql, "ROLLBACK") < 0)
+		record_postgresql_close(postgresql);
+	postgresql->is_open = false;
+	postgresql->sql.failed = 0;
+}
+
+/* ---- who has a lock ---- */
+
+static int holder_of_postgresql_lock(struct record *record, const struct lock_name *name,
+				     struct arena *arena, struct str *holder_out)
+{
+	struct record_postgresql *postgresql = postgresql_of_record(record);
+	const struct record_value value = record_number((int64_t)name->key);
+	struct record_taken taken = {.arena = arena, .text = STR("")};
+	int error = record_sql_begin(&postgresql->sql);
+
+	record_sql_ended(&postgresql->sql);
+	if (error < 0)
+		return error;
+	error = record_postgresql_text(
+		postgresql,
+		"SELECT 'server process ' || l.pid || coalesce(' of ' || a.usename, '')"
+		" || coalesce(' at ' || host(a.client_addr) || ' port ' || a.client_port, '')"
+		" || coalesce(', since ' || to_char(a.xact_start AT TIME ZONE 'UTC',"
+		" 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"'), '')"
+		" FROM pg_locks l LEFT JOIN pg_stat_activity a ON a.pid = l.pid"
+		" WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1"
+		" AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+		" AND (l.classid::bigint << 32 | l.objid::bigint) = ?1::bigint LIMIT 1",
+		&value, 1, record_take_text, &taken);
+	if (error == 0)
+		*holder_out = taken.text;
+	return error;
+}
+
+/* ---- life ---- */
+
+static const struct record_dialect DIALECT = {
+	.has_numbers = true,
+	.parameter = '$',
+	.words = "serial\0bigint GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY\0"
+		 "text\0varchar\0"
+		 "exact\0 COLLATE \"C\"\0"
+		 "number\0bigint\0"
+		 "bytes 16\0bytea\0"
+		 "bytes 32\0bytea\0"
+		 "table\0\0"
+		 "unless there\0ON CONFLICT DO NOTHING\0"
+		 "once\0ON CONFLICT DO NOTHING RETURNING number\0"
+		 "part\0strpos\0"
+		 "count tables\0SELECT count(*) FROM pg_class WHERE relkind IN ('r', 'p')"
+		 " AND pg_table_is_visible(oid) AND relname\0",
+};
+
+static const struct record_driver DRIVER = {
+	.dialect = &DIALECT,
+	.run = record_postgresql_run,
+	.begin_schema = begin_postgresql_schema,
+	.end_schema = end_postgresql_schema,
+	.connect = record_postgresql_connect,
+};
+
+static void free_postgresql(struct record *record)
+{
+	struct record_postgresql *postgresql = postgresql_of_record(record);
+
+	record_postgresql_close(postgresql);
+	record_sql_clear(&postgresql->sql);
+	free(postgresql->conninfo);
+	free(postgresql);
+}
+
+struct record *record_postgresql_new(const char *conninfo, unsigned timeout_ms)
+{
+	static const struct record_operations operations = {
+		.begin = begin_postgresql_transaction,
+		.lock = lock_turns_in_postgresql,
+		RECORD_SQL_OPERATIONS,
+		.check = check_postgresql_transaction,
+		.commit = commit_postgresql_transaction,
+		.rollback = roll_back_postgresql_transaction,
+		.holder = holder_of_postgresql_lock,
+		.free = free_postgresql,
+	};
+	struct record_postgresql *postgresql = memory_alloc_zero(1, sizeof *postgresql);
+
+	record_sql_init(&postgresql->sql, &operations, &DRIVER);
+	postgresql->conninfo = memory_copy_string(conninfo);
+	postgresql->timeout_ms = timeout_ms;
+	postgresql->call_ms = timeout_ms;
+	return &postgresql->sql.base;
+}

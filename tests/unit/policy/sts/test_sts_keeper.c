@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: ISC
+/* How long a policy is kept, while the clock is set forward and back. */
+#include "base/panic.h"
+#include "fake_loop.h"
+#include "os/clock.h"
+#include "policy/sts/internal.h"
+#include "policy/sts/store.h"
+#include "test.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define DOMAIN "a.test"
+#define TEXT   "version: STSv1\nmode: enforce\nmx: mx.a.test\nmax_age: 604800\n"
+#define WEEK   (7 * DAY_US)
+#define YEAR   (365 * DAY_US)
+
+/* --- in the place of the disk, and of the DNS and HTTPS --- */
+
+struct shelf {
+	struct buffer file; /* of the only domain */
+};
+
+struct sts_lookup {
+	void (*done)(void *context, const struct sts_lookup_result *result);
+	void *context;
+};
+
+static struct shelf disk;
+static struct sts_lookup *lookup; /* that goes on */
+
+int shelf_open(struct os_loop *loop, const char *path, struct shelf **shelf_out)
+{
+	(void)loop;
+	(void)path;
+	*shelf_out = &disk;
+	return 0;
+}
+
+int shelf_each(struct shelf *shelf, size_t size_max,
+	       void (*each)(void *context, struct str name, struct str text), void *context)
+{
+	(void)size_max;
+	if (shelf->file.length > 0)
+		each(context, STR(DOMAIN), buffer_view(&shelf->file));
+	return 0;
+}
+
+void shelf_put(struct shelf *shelf, struct str name, struct str text)
+{
+	(void)name;
+	buffer_reset(&shelf->file);
+	buffer_append_str(&shelf->file, text);
+}
+
+void shelf_remove(struct shelf *shelf, struct str name)
+{
+	(void)name;
+	buffer_reset(&shelf->file);
+}
+
+void shelf_close(struct shelf *shelf)
+{
+	(void)shelf;
+}
+
+struct sts_lookup *
+sts_lookup_new(struct dns_resolver *resolver, struct https *https, const char *domain,
+	       const char *known,
+	       void (*done)(void *context, const struct sts_lookup_result *result), void *context)
+{
+	(void)resolver;
+	(void)https;
+	(void)domain;
+	(void)known;
+	assert_null(lookup);
+	lookup = memory_alloc_zero(1, sizeof *lookup);
+	*lookup = (struct sts_lookup){done, context};
+	return lookup;
+}
+
+void sts_lookup_cancel(struct sts_lookup *one)
+{
+	if (one != NULL)
+		lookup = NULL;
+	free(one);
+}
+
+static void end_lookup(const struct sts_lookup_result *result)
+{
+	struct sts_lookup one = *lookup;
+
+	free(lookup);
+	lookup = NULL;
+	one.done(one.context, result);
+}
+
+static void fetch(void)
+{
+	struct sts_lookup_result result = {
+		.status = STS_LOOKUP_FETCHED, .id = "1", .text = STR(TEXT)};
+
+	assert_null(sts_policy_parse(STR(TEXT), &result.policy));
+	end_lookup(&result);
+}
+
+/* --- the keeper --- */
+
+static struct sts_keeper *begin(void)
+{
+	return sts_keeper_new(NULL, NULL, NULL, "x");
+}
+
+static void end(struct sts_keeper *keeper)
+{
+	sts_keeper_free(keeper);
+	assert_int_equal(fake_timers(), 0);
+}
+
+static void note(void *context, const struct sts_answer *answer)
+{
+	*(enum sts_kind *)context = answer->kind;
+	if (answer->kind == STS_FOUND)
+		assert_in_range(answer->until_us, os_clock_wall_us() + 1,
+				os_clock_wall_us() + WEEK);
+}
+
+/* Whoever could not be answered at once is told that there is none. */
+static bool has_policy(struct sts_keeper *keeper)
+{
+	enum sts_kind kind = STS_LATER;
+	struct sts_request request = {.done = note, .context = &kind};
+
+	sts_keeper_ask(keeper, STR(DOMAIN), &request);
+	if (lookup != NULL)
+		end_lookup(&(struct sts_lookup_result){.status = STS_LOOKUP_NO_ANSWER});
+	assert_int_not_equal(kind, STS_LATER);
+	return kind == STS_FOUND;
+}
+
+/* So long, with all sweeps and without an answer of the DNS. */
+static void pass(int64_t us)
+{
+	for (int64_t passed = 0; passed < us; passed += HOUR_US) {
+		fake_pass(HOUR_US - 1);
+		fake_advance(1);
+		if (lookup != NULL)
+			end_lookup(&(struct sts_lookup_result){.status = STS_LOOKUP_NO_ANSWER});
+	}
+}
+
+static void learn(struct sts_keeper *keeper)
+{
+	enum sts_kind kind = STS_LATER;
+	struct sts_request request = {.done = note, .context = &kind};
+
+	sts_keeper_ask(keeper, STR(DOMAIN), &request);
+	fetch();
+	assert_int_equal(kind, STS_FOUND);
+}
+
+static void the_clock_is_set(void **state)
+{
+	static const int64_t jumps[] = {YEAR, -YEAR, 8 * DAY_US, -8 * DAY_US, 2 * HOUR_US};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(jumps); i++) {
+		struct sts_keeper *keeper;
+
+		fake_begin(1);
+		keeper = begin();
+		learn(keeper);
+		fake_set_wall(jumps[i]);
+		pass(5 * HOUR_US);
+		assert_true(has_policy(keeper));
+		fake_set_wall(-jumps[i]);
+		pass(5 * HOUR_US);
+		assert_true(has_policy(keeper));
+		assert_true(disk.file.length > 0);
+		fake_set_wall(jumps[i]);
+		pass(WEEK); /* now it has ended, by whatever clock */
+		assert_false(has_policy(keeper));
+		assert_int_equal(disk.file.length, 0);
+		end(keeper);
+	}
+}
+
+/* The same with one that was read from disk, while the clock was right. */
+static void the_clock_is_set_after_a_start(void **state)
+{
+	struct sts_keeper *keeper;
+
+	(void)state;
+	fake_begin(1);
+	keeper = begin();
+	learn(keeper);
+	pass(DAY_US);
+	end(keeper);
+	keeper = begin();
+	fake_set_wall(YEAR);
+	pass(5 * HOUR_US);
+	assert_true(has_policy(keeper));
+	fake_set_wall(-YEAR);
+	assert_true(has_policy(keeper));
+	pass(WEEK);
+	assert_false(has_policy(keeper));
+	end(keeper);
+}
+
+static void a_start_while_the_clock_is_wrong(void **state)
+{
+	struct sts_keeper *keeper;
+
+	(void)state;
+	fake_begin(1);
+	keeper = begin();
+	learn(keeper);
+	end(keeper);
+	fake_set_wall(YEAR);
+	keeper = begin();
+	pass(5 * HOUR_US);
+	assert_false(has_policy(keeper));
+	fake_set_wall(-YEAR);
+	assert_true(has_policy(keeper));
+	pass(HOUR_US);
+	fake_set_wall(YEAR); /* it is not believed again */
+	pass(HOUR_US);
+	assert_true(has_policy(keeper));
+	end(keeper);
+
+	/* one that has really ended goes a day later; and one from the future some time */
+	keeper = begin();
+	pass(STS_AGE_DOUBT_US + HOUR_US);
+	assert_int_equal(disk.file.length, 0);
+	learn(keeper);
+	end(keeper);
+	fake_set_wall(-YEAR);
+	keeper = begin();
+	assert_true(has_policy(keeper));
+	pass(WEEK + HOUR_US);
+	assert_false(has_policy(keeper));
+	end(keeper);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_clock_is_set),
+		cmocka_unit_test(the_clock_is_set_after_a_start),
+		cmocka_unit_test(a_start_while_the_clock_is_wrong),
+	};
+	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+	buffer_clear(&disk.file);
+	return failed;
+}
