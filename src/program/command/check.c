@@ -208,7 +208,7 @@ static pid_t find_supervisor(const struct config *config, struct os_inspect_stat
 /* Needs root's rights to inspect processes that may change their user. */
 static int check_running(const struct config *config, bool is_json)
 {
-	static struct supervisor users;
+	static struct program_users users;
 	struct rights_expected expected = {.config = config};
 	struct os_inspect_status status = {0};
 	pid_t pid = find_supervisor(config, &status);
@@ -220,9 +220,8 @@ static int check_running(const struct config *config, bool is_json)
 		      stderr);
 		return COMMAND_FAILED;
 	}
-	users.config = (struct config *)config;
 	if (os_inspect_may_change_user(&status)) {
-		if (serve_find_users(&users, status.users[1], true) < 0)
+		if (program_users_find(&users, config, status.users[1], true) < 0)
 			return COMMAND_FAILED;
 		expected.users = &users;
 	}

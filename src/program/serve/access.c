@@ -2,12 +2,12 @@
 /* Whether the processes may open what the configuration names, each as the user that it has. */
 #include "program/machine_check/access.h"
 #include "program/serve/access.h"
-#include "program/serve/internal.h"
+#include "program/serve/user.h"
 #include <stdio.h>
 
 /* As whom they run: each list begins with the supervisor. */
 struct serve_identities {
-	struct supervisor supervisor; /* of which only the users are looked up */
+	struct program_users users;
 	struct os_process_user own;
 	gid_t groups[OS_PROCESS_GROUPS_MAX];
 	struct machine_process processes[SERVE_PROGRAMS + 1];
@@ -49,7 +49,7 @@ static void add_programs(struct serve_identities *identities, const struct confi
 
 	for (size_t i = 0; i < SERVE_PROGRAMS; i++) {
 		const struct serve_program *program = &serve_programs[i];
-		struct os_process_user *user = &identities->supervisor.users[i].user;
+		struct os_process_user *user = &identities->users.programs[i].user;
 
 		if ((program->is_wanted != NULL && !program->is_wanted(config)) ||
 		    (program->count != NULL && program->count(config) == 0))
@@ -65,13 +65,11 @@ int serve_check_access(const struct config *config, struct str text,
 		       void *context)
 {
 	static struct serve_identities identities;
-	struct supervisor *supervisor = &identities.supervisor;
 
-	supervisor->config = (struct config *)config;
-	supervisor->user = (struct os_process_user){.change = false};
 	identities.count = 0;
 	if (find_own_user(&identities, unit) < 0 ||
-	    serve_find_users(supervisor, identities.own.uid, os_process_may_change_user()) < 0)
+	    program_users_find(&identities.users, config, identities.own.uid,
+			       os_process_may_change_user()) < 0)
 		return -1; /* machine_check() says so */
 	add_identity(&identities, "stagepost", "stagepost", &identities.own);
 	add_programs(&identities, config, unit);

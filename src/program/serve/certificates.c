@@ -24,11 +24,11 @@ static void read_as_keys(void *context)
 {
 	struct certificate_reading *reading = context;
 	const struct supervisor *supervisor = reading->supervisor;
-	const struct os_process_user *user = &serve_user(supervisor, "keys")->user;
+	const struct os_process_user *user = &program_users_of(&supervisor->users, "keys")->user;
 	struct keys_certificate read = {0};
 
 	reading->file = reading->wanted->chain;
-	if (user->change && supervisor->uid != 0)
+	if (user->change && supervisor->users.own != 0)
 		reading->error = os_process_files_as(user);
 	if (reading->error == 0)
 		reading->error = keys_certificate_read(reading->wanted, &read, &reading->file,

@@ -36,7 +36,8 @@ static void log_error_of(const struct process *process, const char *operation, i
 static void answer_connection_question(struct process *process,
 				       const struct os_connector_question *question)
 {
-	const struct program_user *user = serve_user(process->supervisor, process->program->name);
+	const struct program_user *user =
+		program_users_of(&process->supervisor->users, process->program->name);
 	int result = -EACCES;
 	int error;
 

@@ -15,6 +15,7 @@
 #include "program/serve/program.h"
 #include "program/serve/serve.h"
 #include "program/serve/upgrade.h"
+#include "program/serve/user.h"
 #include "program/talk/request_record.h"
 #include <sys/socket.h>
 
@@ -100,12 +101,6 @@ struct inherited_socket {
 	char name[192]; /* under which the service manager keeps it; "": it does not */
 };
 
-/* The user of a program; the others get his uid, and trust only him as that program. */
-struct program_user {
-	struct os_process_user user;
-	gid_t groups[OS_PROCESS_GROUPS_MAX + 1];
-};
-
 enum {
 	SERVE_EXECUTABLES_MAX = SERVE_PROGRAMS * SERVE_FILES_MAX,
 	SERVE_EXECUTABLE_PATH_SIZE = OS_PROCESS_PATH_SIZE + 32,
@@ -142,9 +137,7 @@ struct supervisor {
 	const char *file;
 	struct buffer text; /* of the configuration in force */
 	struct config *config;
-	uid_t uid;                                 /* its own */
-	struct os_process_user user;               /* of the node: the queue's owner */
-	struct program_user users[SERVE_PROGRAMS]; /* in the order of serve_programs */
+	struct program_users users;
 	char program_directory[OS_PROCESS_PATH_SIZE];
 	struct serve_executable executables[SERVE_EXECUTABLES_MAX];
 	size_t executable_count;
@@ -309,12 +302,6 @@ void serve_store_socket(const struct supervisor *supervisor, const struct bound_
 void serve_forget_socket(const struct supervisor *supervisor, const struct bound_socket *bound);
 /* To call when the service manager listens to us: gives it all of them. */
 void serve_store_sockets(const struct supervisor *supervisor);
-
-/* user.c */
-/* Looks up the users of the processes, for a supervisor with UID that MAY_CHANGE its user; logs
- * users that do not exist. */
-MUST_CHECK int serve_find_users(struct supervisor *supervisor, uid_t uid, bool may_change);
-const struct program_user *serve_user(const struct supervisor *supervisor, const char *program);
 
 /* executable.c */
 void serve_open_executables(struct supervisor *supervisor);

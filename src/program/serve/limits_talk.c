@@ -70,7 +70,7 @@ void serve_show_limits(struct supervisor *supervisor)
 						    .backlog_max = BACKLOG_MAX,
 						    .connected = on_limits_client_connected,
 						    .message = on_limits_question};
-	const uid_t users[] = {0, supervisor->uid, supervisor->user.uid};
+	const uid_t users[] = {0, supervisor->users.own, supervisor->users.node.uid};
 
 	for (size_t i = 0; i < supervisor->socket_count; i++) {
 		if (strcmp(supervisor->sockets[i].name, "limits") != 0)

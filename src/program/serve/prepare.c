@@ -15,8 +15,9 @@ static int prepare_directory(struct supervisor *supervisor, const char *path)
 
 	if (error == -EEXIST)
 		return 0;
-	if (error == 0 && supervisor->user.change)
-		error = os_file_set_owner(path, supervisor->user.uid, supervisor->user.gid);
+	if (error == 0 && supervisor->users.node.change)
+		error = os_file_set_owner(path, supervisor->users.node.uid,
+					  supervisor->users.node.gid);
 	if (error < 0)
 		serve_cannot(supervisor, LOG_TEXT_directory, path, NULL, error);
 	return error;
@@ -47,11 +48,11 @@ int serve_prepare_run(struct supervisor *supervisor)
 {
 	const char *path = supervisor->config->run;
 	gid_t before;
-	int error = os_process_change_group(&supervisor->user, &before);
+	int error = os_process_change_group(&supervisor->users.node, &before);
 
 	if (error == 0) {
 		error = os_file_make_directory(OS_FILE_HERE, path);
-		os_process_change_group_back(&supervisor->user, before);
+		os_process_change_group_back(&supervisor->users.node, before);
 	}
 	if (error == -EEXIST)
 		error = 0;
@@ -101,9 +102,10 @@ int serve_prepare_queue(struct supervisor *supervisor)
 	const char *path = supervisor->config->queue;
 	int error = prepare_directory(supervisor, path);
 
-	if (error < 0 || !supervisor->user.change || !config_has_process_users(supervisor->config))
+	if (error < 0 || !supervisor->users.node.change ||
+	    !config_has_process_users(supervisor->config))
 		return error;
-	error = close_directory(path, supervisor->user.uid);
+	error = close_directory(path, supervisor->users.node.uid);
 	if (error < 0)
 		serve_cannot(supervisor, LOG_TEXT_directory, path, NULL, error);
 	return error;
@@ -112,7 +114,8 @@ int serve_prepare_queue(struct supervisor *supervisor)
 int serve_prepare_data(struct supervisor *supervisor)
 {
 	const struct config_directory *directory = &supervisor->config->directory;
-	const struct os_process_user *user = &serve_user(supervisor, "directory")->user;
+	const struct os_process_user *user =
+		&program_users_of(&supervisor->users, "directory")->user;
 	struct str path = str_from(directory->path != NULL ? directory->path : "");
 	ptrdiff_t slash = str_find_last(path, '/');
 	char parent[PATH_MAX];

@@ -158,9 +158,10 @@ static pid_t start_program(const struct process *process, int control, int outpu
 {
 	const struct supervisor *supervisor = process->supervisor;
 
-	return serve_run_executable(supervisor, program_file(process),
-				    &serve_user(supervisor, process->program->name)->user, control,
-				    output);
+	return serve_run_executable(
+		supervisor, program_file(process),
+		&program_users_of(&supervisor->users, process->program->name)->user, control,
+		output);
 }
 
 void serve_process_start(void *context)

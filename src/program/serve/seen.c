@@ -62,7 +62,7 @@ static int open_seen(const char *path, const char *queue)
 static void open_as_owner(void *context)
 {
 	struct seen_file *seen = context;
-	const struct os_process_user *owner = &seen->supervisor->user;
+	const struct os_process_user *owner = &seen->supervisor->users.node;
 	const char *queue = seen->supervisor->config->queue;
 	int error = owner->change ? os_process_files_as(owner) : 0;
 

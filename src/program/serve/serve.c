@@ -54,10 +54,10 @@ static int write_pid_file(struct supervisor *supervisor)
 
 	if (supervisor->pid_file >= 0 && pid_file_rewrite(supervisor->pid_file) == 0)
 		return 0;
-	file = os_process_change_group(&supervisor->user, &before);
+	file = os_process_change_group(&supervisor->users.node, &before);
 	if (file == 0) {
 		file = pid_file_write(run);
-		os_process_change_group_back(&supervisor->user, before);
+		os_process_change_group_back(&supervisor->users.node, before);
 	}
 	if (file >= 0) {
 		supervisor->pid_file = file;
@@ -101,7 +101,7 @@ static int find_own_directory(struct supervisor *supervisor)
 }
 
 /* A service manager may give a supervisor that is not root capabilities; its processes get none of
- * them, except those that serve_find_users() assigns. */
+ * them, except those that program_users_find() assigns. */
 static int give_nothing_on(void)
 {
 	int error = os_capability_keep(UINT64_MAX, false);
@@ -119,8 +119,9 @@ static int prepare_to_serve(struct supervisor *supervisor)
 	int error = give_nothing_on();
 
 	if (error == 0)
-		error = serve_find_users(supervisor, os_process_effective_user(),
-					 os_process_may_change_user());
+		error = program_users_find(&supervisor->users, supervisor->config,
+					   os_process_effective_user(),
+					   os_process_may_change_user());
 
 	if (error == 0)
 		error = find_own_directory(supervisor);

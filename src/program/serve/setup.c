@@ -12,7 +12,7 @@ static void send_users(struct process *process)
 
 	for (size_t i = 0; i < SERVE_PROGRAMS; i++) {
 		pack_str(&body, str_from(serve_programs[i].name));
-		pack_u32(&body, supervisor->users[i].user.uid);
+		pack_u32(&body, supervisor->users.programs[i].user.uid);
 	}
 	ipc_channel_send(process->control, CHILD_USERS, 0, buffer_view(&body), NULL, 0);
 	buffer_clear(&body);

@@ -50,7 +50,7 @@ static int use_submit_group(const struct supervisor *supervisor, struct os_proce
 static int bind_unix(const struct supervisor *supervisor, const struct bound_socket *bound,
 		     const char *path)
 {
-	struct os_process_user owner = supervisor->user;
+	struct os_process_user owner = supervisor->users.node;
 	const struct os_process_user *user = &owner;
 	gid_t before;
 	int descriptor;

@@ -176,8 +176,8 @@ static void begin_watching(struct watcher *watcher, const struct transcript_filt
 	struct supervisor *supervisor = watcher->supervisor;
 	uint32_t number = free_number(supervisor->transcripts);
 
-	if (watcher->user != 0 && watcher->user != supervisor->uid &&
-	    watcher->user != supervisor->user.uid) {
+	if (watcher->user != 0 && watcher->user != supervisor->users.own &&
+	    watcher->user != supervisor->users.node.uid) {
 		refuse_watcher(watcher, STR("only root and the queue's owner may watch"));
 		return;
 	}

@@ -211,9 +211,10 @@ static int start_successor(struct supervisor *supervisor)
 	const char *arguments[] = {"stagepost", "serve",          "--successor",
 				   "-c",        supervisor->file, NULL};
 	const struct os_process_user user = {
-		.uid = supervisor->uid,
+		.uid = supervisor->users.own,
 		.may_gain = true,
-		.capabilities = supervisor->uid == 0 ? 0 : UINT64_MAX, /* those that we have */
+		.capabilities =
+			supervisor->users.own == 0 ? 0 : UINT64_MAX, /* those that we have */
 	};
 	struct serve_upgrade *upgrade = &supervisor->upgrade;
 	int sockets[2];

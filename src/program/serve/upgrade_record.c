@@ -37,8 +37,8 @@ int serve_begin_upgrade_record(struct supervisor *supervisor)
 {
 	struct request_record *record = &supervisor->upgrade.record;
 
-	if (request_record_read(supervisor->config->run, REQUEST_UPGRADE, supervisor->uid, record) <
-	    0)
+	if (request_record_read(supervisor->config->run, REQUEST_UPGRADE, supervisor->users.own,
+				record) < 0)
 		request_record_clear(record); /* somebody else's: it is replaced */
 	record->ended = record->begun;
 	if (supervisor->predecessor != NULL) /* it writes what becomes of this one */

@@ -35,14 +35,14 @@ static const char *family_of(const struct node_process *process)
 static void find_identity(const struct rights_check *check, struct identity *out)
 {
 	const struct os_inspect_status *own = &supervisor_of(check)->status;
-	const struct supervisor *users = check->expected->users;
+	const struct program_users *users = check->expected->users;
 	size_t count =
 		own->other_count < OS_INSPECT_GROUPS_MAX ? own->other_count : OS_INSPECT_GROUPS_MAX;
 
 	*out = (struct identity){own->users[1], own->groups[1], own->others, count, 0};
 	if (users != NULL && check->process != supervisor_of(check)) {
 		const struct os_process_user *user =
-			&serve_user(users, family_of(check->process))->user;
+			&program_users_of(users, family_of(check->process))->user;
 
 		if (user->change)
 			*out = (struct identity){user->uid, user->gid, user->groups,

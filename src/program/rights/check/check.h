@@ -7,7 +7,7 @@
 
 #include "config/config.h"
 #include "program/rights/check/node.h"
-#include "program/serve/internal.h"
+#include "program/serve/user.h"
 
 /* Something that a process has, but the table does not allow. */
 struct rights_finding {
@@ -28,8 +28,7 @@ struct rights_findings {
 /* What to compare a node with. */
 struct rights_expected {
 	const struct config *config;
-	const struct supervisor *users; /* the users of processes (serve_find_users()); NULL: all
-					 * run as the supervisor's */
+	const struct program_users *users; /* NULL: all run as the supervisor's */
 };
 
 void rights_findings_init(struct rights_findings *findings);
