@@ -7,10 +7,10 @@
  * Without TEMPLATE stagepost.conf(5), from the table of settings. Otherwise that file,
  * with lines like "@options queue list@" filled from the table of commands.
  */
+#include "command/command.h"
 #include "config/text.h"
 #include "os/file/file.h"
 #include "os/process/process.h"
-#include "program/command/command.h"
 #include <stdio.h>
 #include <stdlib.h>
 

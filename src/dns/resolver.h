@@ -6,7 +6,7 @@
  * query, and caches answers for their TTL. Addresses of names in /etc/hosts
  * come from there, whatever servers are asked (dns/hosts.h). The system's files
  * are read once, by dns_resolver_new(): whoever has read them must be told when
- * they change (program/serve/names.c).
+ * they change (supervisor/names.c).
  *
  * With trust anchors it validates (DNSSEC, RFC 4035 section 4.3): an answer is
  * secure (signed, by a chain from a trust anchor), insecure (proven not to be

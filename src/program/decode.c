@@ -15,7 +15,7 @@
 #include "os/sandbox/sandbox.h"
 #include "os/stream/stream.h"
 #include "os/watchdog.h"
-#include "program/child/child.h"
+#include "supervisor/child/child.h"
 #include <string.h>
 #include <unistd.h>
 

@@ -3,7 +3,7 @@
  * TLS; and the passwords of logins to relays, which it tells "remote". The only one that can read
  * the files of both; it has no network access. */
 #include "keys/server.h"
-#include "program/child/child.h"
+#include "supervisor/child/child.h"
 
 static void allow_users_of_keys(struct child *child, struct keys_server *server)
 {

@@ -4,7 +4,7 @@
  * programs would inherit it. It reads no mail. */
 #include "base/panic.h"
 #include "deliver/launch/launcher.h"
-#include "program/child/child.h"
+#include "supervisor/child/child.h"
 
 static const int64_t STOP_CHECK_US = SECOND_US / 20;
 

@@ -2,8 +2,8 @@
 /* list - sends mail to lists on to their members. */
 #include "deliver/list/list.h"
 #include "base/panic.h"
-#include "program/child/child.h"
 #include "program/kind/service.h"
+#include "supervisor/child/child.h"
 #include <stdlib.h>
 
 enum { CONCURRENCY = 100, STOCK = 4 };

@@ -7,8 +7,8 @@
 #include "deliver/remote/policy/policy.h"
 #include "deliver/remote/session/places.h"
 #include "dns/resolver.h"
-#include "program/child/child.h"
 #include "program/kind/service.h"
+#include "supervisor/child/child.h"
 #include <string.h>
 
 enum { CONCURRENCY = 1000 };

@@ -5,8 +5,8 @@
 #include "mailbox/maildir.h"
 #include "os/file/mounts.h"
 #include "os/process/process.h"
-#include "program/child/child.h"
 #include "program/kind/service.h"
+#include "supervisor/child/child.h"
 #include <stdlib.h>
 
 enum { CONCURRENCY = 1000 };

@@ -7,8 +7,8 @@
 #include "deliver/mailbox/prune.h"
 #include "mailbox/maildir.h"
 #include "os/process/process.h"
-#include "program/child/child.h"
 #include "program/kind/service.h"
+#include "supervisor/child/child.h"
 #include <stdlib.h>
 
 enum { CONCURRENCY = 1000 };

@@ -4,7 +4,7 @@
 #include "base/panic.h"
 #include "dns/names/server.h"
 #include "log/event.h"
-#include "program/child/child.h"
+#include "supervisor/child/child.h"
 #include <stdlib.h>
 #include <string.h>
 

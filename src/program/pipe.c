@@ -3,8 +3,8 @@
  * programs. */
 #include "deliver/pipe/pipe.h"
 #include "base/panic.h"
-#include "program/child/child.h"
 #include "program/kind/service.h"
+#include "supervisor/child/child.h"
 #include <stdlib.h>
 #include <utlist.h>
 

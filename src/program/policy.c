@@ -7,7 +7,7 @@
 #include "policy/https/https.h"
 #include "policy/reports/ledger.h"
 #include "policy/sts/server.h"
-#include "program/child/child.h"
+#include "supervisor/child/child.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

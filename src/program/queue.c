@@ -4,11 +4,11 @@
 #include "directory/wire/frame.h"
 #include "log/event.h"
 #include "os/process/process.h"
-#include "program/child/child.h"
 #include "program/kind/queue_lock.h"
 #include "queue/client/protocol.h"
 #include "queue/repair.h"
 #include "queue/server/server.h"
+#include "supervisor/child/child.h"
 #include <errno.h>
 #include <stdlib.h>
 

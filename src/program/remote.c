@@ -6,8 +6,8 @@
 #include "deliver/remote/policy/policy.h"
 #include "deliver/remote/session/places.h"
 #include "policy/sts/client.h"
-#include "program/child/child.h"
 #include "program/kind/service.h"
+#include "supervisor/child/child.h"
 
 enum { CONCURRENCY = 2000 };
 

@@ -2,7 +2,7 @@
 /* resolve - maps addresses for the submit and arrive stages. */
 #include "deliver/resolve.h"
 #include "base/panic.h"
-#include "program/child/child.h"
+#include "supervisor/child/child.h"
 #include <stdlib.h>
 
 struct resolve {

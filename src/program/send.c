@@ -3,8 +3,8 @@
 #include "base/panic.h"
 #include "log/event.h"
 #include "manager/manager.h"
-#include "program/child/child.h"
 #include "program/kind/queue_lock.h"
+#include "supervisor/child/child.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -15,7 +15,7 @@ from taken_words import (ASK, BACK, COMMIT, COMMITTED, COUNT, ENVELOPE, FINISH, 
                          MANAGE, MANAGED, OPEN, REPORT, RESOLVED, RUN, SHARE, SIGN, SIGNED, START,
                          STARTED, TARGETS, WHOLE, packet, text, u32, u64)
 
-CHILD = range(1, 14)  # program/child/child.h
+CHILD = range(1, 14)  # supervisor/child/child.h
 READ_AT_ONCE = 8192
 FLOOD = 1 << 20  # bytes of one
 CROWDED = 1001  # recipients: one more than allowed

@@ -19,7 +19,7 @@ from test_hostile_processes import find_token
 
 MSG = 0x4040  # MSG_DONTWAIT | MSG_NOSIGNAL
 ASKED = 30  # times that he looks for an answer
-CONTROL = 3  # program/child/child.h
+CONTROL = 3  # supervisor/child/child.h
 QUESTION = struct.Struct("<Ii108s")  # os/socket/connector.h
 PIDFD_GETFD = 438
 HELPERS = {"resolve": b"resolve", "remote": b"remote", "list": b"list", "local": b"maildir",

@@ -21,7 +21,7 @@ FAST_OPEN = 0x20000000
 SHUT_RD, SHUT_WR, SHUT_RDWR = 0, 1, 2
 F_SETFL, F_SETOWN, F_SETSIG, FIONBIO = 4, 8, 10, 0x5421
 SOL_SOCKET, SO_ATTACH_FILTER, TCP, FASTOPEN_CONNECT = 1, 26, 6, 30
-ASKED = 16  # times a second a process may ask for a connection (program/serve/program.c)
+ASKED = 16  # times a second a process may ask for a connection (supervisor/program.c)
 
 pytestmark = NEEDS
 

@@ -19,7 +19,7 @@ from taken_words import packet, text, u32, u64
 
 TEXT = b"Subject: confidential\r\n\r\nThe content of it.\r\n"
 WATCHERS_MAX = 8
-CHILD_SAID = 13  # src/program/child/child.h
+CHILD_SAID = 13  # src/supervisor/child/child.h
 CONTROL = 3  # the same
 PACKET = 60 * 1024  # src/ipc/channel.h
 

@@ -4,7 +4,7 @@
 #define PROGRAM_KIND_AUTH_H
 
 #include "auth/server/password.h"
-#include "program/child/child.h"
+#include "supervisor/child/child.h"
 
 /* NAME: in logs, and of the sandbox. OPEN_BINDER: before the sandbox; NULL: passwords are checked
  * by hashes. *BINDER_OUT is for as long as the process lives. -errno ends it; the reason was

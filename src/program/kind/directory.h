@@ -8,8 +8,8 @@
 
 #include "directory/store/guard/guard.h"
 #include "directory/store/store.h"
-#include "program/child/child.h"
 #include "program/kind/directory_network.h"
+#include "supervisor/child/child.h"
 
 struct directory_backend {
 	const char *program; /* file name; also of its sandbox */

@@ -12,7 +12,7 @@
 
 #include "directory/server/server.h"
 #include "directory/wire/transport.h"
-#include "program/child/child.h"
+#include "supervisor/child/child.h"
 
 struct directory_network;
 

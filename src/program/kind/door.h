@@ -7,7 +7,7 @@
 #define PROGRAM_KIND_DOOR_H
 
 #include "intake/session.h"
-#include "program/child/child.h"
+#include "supervisor/child/child.h"
 
 struct door_kind {
 	const char *sockets; /* the use of its listening sockets: "listen" */

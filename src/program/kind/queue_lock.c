@@ -5,7 +5,8 @@
 #include "os/clock.h"
 #include <errno.h>
 
-/* Without a supervisor a process waits for deliveries at most ten seconds (program/child/child.h).
+/* Without a supervisor a process waits for deliveries at most ten seconds
+ * (supervisor/child/child.h).
  */
 static const int64_t PATIENCE_US = 20 * SECOND_US;
 

@@ -4,8 +4,8 @@
 #define PROGRAM_KIND_QUEUE_LOCK_H
 
 #include "base/attributes.h"
-#include "program/child/child.h"
 #include "queue/store.h"
+#include "supervisor/child/child.h"
 
 /* Locks lock/NAME of STORE, for open() of struct child_program: 0, or -errno. -EAGAIN: a process
  * has it that may just be ending, also one whose supervisor was killed; it is to be tried again.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "program/kind/service.h"
 #include "base/panic.h"
-#include "program/child/child.h"
+#include "supervisor/child/child.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -34,7 +34,7 @@ struct service_program {
 	const char *name; /* of the process, by which others know it */
 	const char *file; /* which of its programs this is, as in the log; NULL: there is one */
 	const struct service_kind *kinds; /* the last one is zeroed */
-	/* Of struct child_program (program/child/child.h); or NULL. */
+	/* Of struct child_program (supervisor/child/child.h); or NULL. */
 	int (*open)(struct child *child);
 	/* A new configuration, before it is applied to the transports. False: it needs a new
 	 * process, which will be started. May be NULL. */

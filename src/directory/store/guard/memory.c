@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* The file: two places, each within one sector of the disk, for a line with a checksum. They have
- * their size from the beginning, when they are blank (program/serve/seen.c). The line with the
+ * their size from the beginning, when they are blank (supervisor/seen.c). The line with the
  * higher number is valid; the next one is written over the other. A line after a count, or
  * before a hold, is made durable, and kept until the next one is, so a crash of the machine, or a
  * write that fails halfway, may bring back an older version, but never the time when nothing was
