@@ -51,18 +51,54 @@ struct str str_skip(struct str s, size_t count)
 	return (struct str){count > 0 ? s.data + count : s.data, s.length - count};
 }
 
-static bool is_blank_byte(char byte)
+/* By words: whole messages are looked at. */
+bool str_is_ascii(struct str s)
 {
-	return byte == ' ' || byte == '\t';
+	uint64_t all = 0;
+	size_t i = 0;
+
+	for (uint64_t word; i + sizeof word <= s.length; i += sizeof word) {
+		memcpy(&word, s.data + i, sizeof word);
+		all |= word;
+	}
+	for (; i < s.length; i++)
+		all |= (unsigned char)s.data[i];
+	return (all & 0x8080808080808080) == 0;
+}
+
+bool str_has_control(struct str s)
+{
+	for (size_t i = 0; i < s.length; i++)
+		if ((unsigned char)s.data[i] < ' ' || s.data[i] == 0x7f)
+			return true;
+	return false;
+}
+
+bool str_is_digits(struct str s)
+{
+	for (size_t i = 0; i < s.length; i++)
+		if (!str_is_digit(s.data[i]))
+			return false;
+	return s.length > 0;
+}
+
+static struct str trim_set(struct str s, const char *set)
+{
+	while (s.length > 0 && str_is_one_of(s.data[0], set))
+		s = str_skip(s, 1);
+	while (s.length > 0 && str_is_one_of(s.data[s.length - 1], set))
+		s.length--;
+	return s;
 }
 
 struct str str_trim(struct str s)
 {
-	while (s.length > 0 && is_blank_byte(s.data[0]))
-		s = str_skip(s, 1);
-	while (s.length > 0 && is_blank_byte(s.data[s.length - 1]))
-		s.length--;
-	return s;
+	return trim_set(s, " \t");
+}
+
+struct str str_trim_folds(struct str s)
+{
+	return trim_set(s, " \t\r\n");
 }
 
 bool str_split(struct str *s, char byte, struct str *piece_out)
@@ -126,4 +162,14 @@ void str_lower(char *data, size_t length)
 {
 	for (size_t i = 0; i < length; i++)
 		data[i] = (char)lower_of_byte(data[i]);
+}
+
+size_t str_count_pieces(struct str s, char byte)
+{
+	size_t count = 0;
+	struct str piece;
+
+	while (str_split(&s, byte, &piece))
+		count++;
+	return count;
 }

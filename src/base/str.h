@@ -39,6 +39,33 @@ static inline bool str_equal(struct str a, struct str b)
 	return a.length == b.length && (a.length == 0 || memcmp(a.data, b.data, a.length) == 0);
 }
 
+/* --- bytes --- */
+
+static inline bool str_is_blank(char byte)
+{
+	return byte == ' ' || byte == '\t';
+}
+
+static inline bool str_is_digit(char byte)
+{
+	return byte >= '0' && byte <= '9';
+}
+
+/* Whether BYTE is one of SET, without its NUL. */
+static inline bool str_is_one_of(char byte, const char *set)
+{
+	return byte != '\0' && strchr(set, byte) != NULL;
+}
+
+/* --- texts --- */
+
+/* Whether no byte is above 127. */
+bool str_is_ascii(struct str s);
+/* Whether a byte is a control character of ASCII, a tab included. */
+bool str_has_control(struct str s);
+/* Whether S is decimal digits, at least one. */
+bool str_is_digits(struct str s);
+
 /* Ignores the case of A-Z and a-z; other bytes must be equal. */
 bool str_equal_nocase(struct str a, struct str b);
 bool str_starts_with(struct str s, struct str prefix);
@@ -52,11 +79,16 @@ ptrdiff_t str_find_last(struct str s, char byte);
 struct str str_skip(struct str s, size_t count);
 /* S without spaces and tabs at both ends. */
 struct str str_trim(struct str s);
+/* Likewise, also without the line ends of a field that is folded. */
+struct str str_trim_folds(struct str s);
 
 /* Moves the text before the first BYTE from *S to *PIECE_OUT, and removes that byte. Without a BYTE
  * the piece is all that is left, and S becomes one without data, which tells it from text that ends
  * with BYTE. False, and no piece: S had no data. */
 bool str_split(struct str *s, char byte, struct str *piece_out);
+
+/* How many pieces that yields. */
+size_t str_count_pieces(struct str s, char byte);
 
 /* Parses all of S as an unsigned decimal (or hexadecimal) number; false if it
  * is empty, has any other byte, or is too large. */

@@ -6,11 +6,6 @@
 #include "mail/verdict.h"
 #include <string.h>
 
-static bool is_digit_of_status(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 /* A word that is not a DNS name may be the name of a program, unless it has an ADDRESS. */
 static bool is_host(struct str name, bool has_address)
 {
@@ -19,8 +14,8 @@ static bool is_host(struct str name, bool has_address)
 	for (size_t i = 0; i < name.length; i++) {
 		char c = name.data[i];
 
-		if (!is_digit_of_status(c) && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') &&
-		    c != '-' && c != '.' && c != '_')
+		if (!str_is_digit(c) && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && c != '-' &&
+		    c != '.' && c != '_')
 			return false;
 	}
 	return true;
@@ -50,8 +45,8 @@ static bool split_reply(struct str text, struct str *host, struct str *reply)
 		reply->length = (size_t)(command - reply->data);
 	*reply = str_trim(*reply);
 	return is_host(*host, text.data[length] == '[') && reply->length >= 3 &&
-	       is_digit_of_status(reply->data[0]) && is_digit_of_status(reply->data[1]) &&
-	       is_digit_of_status(reply->data[2]) &&
+	       str_is_digit(reply->data[0]) && str_is_digit(reply->data[1]) &&
+	       str_is_digit(reply->data[2]) &&
 	       (reply->length == 3 || reply->data[3] == ' ' || reply->data[3] == '-');
 }
 
@@ -88,14 +83,6 @@ static const char *action_name(enum bounce_action action)
 	return names[action];
 }
 
-static bool is_ascii_final_recipient(struct str text)
-{
-	for (size_t i = 0; i < text.length; i++)
-		if ((unsigned char)text.data[i] > 0x7f)
-			return false;
-	return true;
-}
-
 /* A non-ASCII character becomes \x{E9}: RFC 6533 section 3. In an address of type utf-8, so do
  * '+', '=' and '\', which are special there. */
 static void append_escaped_utf8(struct buffer *out, struct str text, bool is_new)
@@ -120,7 +107,7 @@ static void append_recipient_field(struct buffer *out, const char *name, struct 
 {
 	struct buffer escaped = {0};
 
-	if (is_ascii_final_recipient(address)) {
+	if (str_is_ascii(address)) {
 		bounce_header_prefixed(out, name, "rfc822; ", address);
 		return;
 	}

@@ -130,6 +130,9 @@ void config_print_value(const struct config_setting *setting, const void *place,
 void config_problem_report(const struct config_tree_section *section, const char *setting,
 			   const char *message, const char *allowed,
 			   struct config_problems *problems);
+/* About SECTION as such. */
+void config_problem_report_section(const struct config_tree_section *section, const char *message,
+				   const char *allowed, struct config_problems *problems);
 /* check/kind.c: checks the settings of a section against the kind in the struct at BASE. */
 void config_check_kinds(const void *base, const struct config_tree_section *section,
 			struct config_problems *problems);

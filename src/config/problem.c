@@ -208,3 +208,11 @@ void config_problem_report(const struct config_tree_section *section, const char
 			   config_problem_name(problems, section->kind, section->title, setting),
 			   STR(""), message, allowed);
 }
+
+void config_problem_report_section(const struct config_tree_section *section, const char *message,
+				   const char *allowed, struct config_problems *problems)
+{
+	config_problem_add(problems, section->line,
+			   config_problem_name(problems, section->kind, section->title, NULL),
+			   STR(""), message, allowed);
+}

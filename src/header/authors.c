@@ -72,14 +72,9 @@ static int take_author_element(void *context, const struct header_element *eleme
 
 /* --- all other readings --- */
 
-static bool is_char_of_set(char c, const char *set)
-{
-	return c != '\0' && strchr(set, c) != NULL;
-}
-
 static bool is_of_local_part(char c)
 {
-	return (unsigned char)c > ' ' && c != 0x7f && !is_char_of_set(c, "()<>[]:;@\\,\"");
+	return (unsigned char)c > ' ' && c != 0x7f && !str_is_one_of(c, "()<>[]:;@\\,\"");
 }
 
 static bool is_author_domain_byte(char c)

@@ -32,6 +32,15 @@ static bool is_one_of_field_names(struct str name, const struct str *names, size
 	return false;
 }
 
+bool header_next_line(struct str *text, struct str *line_out)
+{
+	if (!str_split(text, '\n', line_out))
+		return false;
+	if (line_out->length > 0 && line_out->data[line_out->length - 1] == '\r')
+		line_out->length--;
+	return line_out->length > 0;
+}
+
 bool header_field_parse(struct str whole, struct header_field *field_out)
 {
 	size_t length = 0;

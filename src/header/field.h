@@ -24,6 +24,10 @@ enum { HEADER_NAME_MAX = 900 };
  * third of each of its sections. */
 enum { HEADER_ENCODED_GROWTH = 12, HEADER_ENCODED_MORE = 64 };
 
+/* Takes the next line of the header that TEXT begins with, without its CRLF or LF; false at the end
+ * of the header. */
+bool header_next_line(struct str *text, struct str *line_out);
+
 /* WHOLE: a line with its CRLF, and those that continue it. False: no field begins so. */
 bool header_field_parse(struct str whole, struct header_field *field_out);
 

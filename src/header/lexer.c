@@ -284,11 +284,6 @@ static bool skip_route(struct header_lexer *lexer)
 	return lexer->position == before || header_lexer_peek(lexer) == ':';
 }
 
-static bool is_byte_one_of(char c, const char *set)
-{
-	return c != '\0' && strchr(set, c) != NULL;
-}
-
 static void skip_byte(struct header_lexer *lexer)
 {
 	lexer->position++;
@@ -341,8 +336,8 @@ static void skip_bad(struct header_lexer *lexer)
 	size_t separator = lexer->text.length;
 	size_t i = lexer->position;
 
-	while (i < lexer->text.length && !is_byte_one_of(lexer->text.data[i], "<>")) {
-		if (is_byte_one_of(lexer->text.data[i], ",;") && i < separator)
+	while (i < lexer->text.length && !str_is_one_of(lexer->text.data[i], "<>")) {
+		if (str_is_one_of(lexer->text.data[i], ",;") && i < separator)
 			separator = i;
 		i++;
 	}
@@ -359,7 +354,7 @@ void header_lexer_angle(struct header_lexer *lexer, struct buffer *out,
 	lexer->position++;
 	angle_out->kind = take_inner(lexer, &word, out);
 	angle_out->local_end = word.end;
-	if (!header_lexer_is_at_end(lexer) && !is_byte_one_of(header_lexer_peek(lexer), ">,;"))
+	if (!header_lexer_is_at_end(lexer) && !str_is_one_of(header_lexer_peek(lexer), ">,;"))
 		angle_out->kind = HEADER_ANGLE_BAD;
 	if (angle_out->kind == HEADER_ANGLE_BAD)
 		skip_bad(lexer);

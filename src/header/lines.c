@@ -4,18 +4,13 @@
 
 enum { WHOLE_MAX = HEADER_LINE_MAX + 2, BACK_MAX = 3 };
 
-static bool is_line_space(char byte)
-{
-	return byte == ' ' || byte == '\t';
-}
-
 /* Whether a break at POSITION would leave no more than a field's name, with its colon or without.
  */
 static bool is_after_name(const char *line, size_t position)
 {
 	size_t next = position;
 
-	while (next < HEADER_LINE_MAX && is_line_space(line[next]))
+	while (next < HEADER_LINE_MAX && str_is_blank(line[next]))
 		next++;
 	return line[position - 1] == ':' ||
 	       (line[next] == ':' && memchr(line, ':', position) == NULL);
@@ -28,9 +23,9 @@ static size_t find_line_break(const char *line)
 	size_t position = HEADER_LINE_MAX;
 	size_t first = 0;
 
-	while (first < HEADER_LINE_MAX && is_line_space(line[first]))
+	while (first < HEADER_LINE_MAX && str_is_blank(line[first]))
 		first++;
-	while (position > first && !is_line_space(line[position]))
+	while (position > first && !str_is_blank(line[position]))
 		position--;
 	if (position > first && !is_after_name(line, position))
 		return position;
@@ -44,7 +39,7 @@ static void break_line(struct header_lines *lines, struct buffer *out)
 {
 	const char *line = buffer_data(&lines->line);
 	size_t position = find_line_break(line);
-	bool has_space = is_line_space(line[position]);
+	bool has_space = str_is_blank(line[position]);
 	struct buffer rest = {0};
 
 	lines->breaks++;

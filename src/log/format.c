@@ -53,14 +53,6 @@ static void append_escaped_log_byte(struct buffer *line, char byte)
 	buffer_append_byte(line, digits[c & 15]);
 }
 
-static bool are_digits(struct str text)
-{
-	for (size_t i = 0; i < text.length; i++)
-		if (text.data[i] < '0' || text.data[i] > '9')
-			return false;
-	return text.length > 0;
-}
-
 bool log_value_is_number(struct str value)
 {
 	ptrdiff_t point;
@@ -71,7 +63,7 @@ bool log_value_is_number(struct str value)
 	    (value.data[0] > '9' || (value.data[0] < '0' && value.data[0] != '-')))
 		return false;
 	point = str_find(value, '.');
-	if (point >= 0 && !are_digits(str_skip(value, (size_t)point + 1)))
+	if (point >= 0 && !str_is_digits(str_skip(value, (size_t)point + 1)))
 		return false;
 	if (point >= 0)
 		value.length = (size_t)point;

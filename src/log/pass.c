@@ -55,14 +55,6 @@ static bool take_line_head(struct str *rest, const struct frame *frame, struct s
 	       take_expected_text(rest, frame->after);
 }
 
-static bool has_control_in_line(struct str text)
-{
-	for (size_t i = 0; i < text.length; i++)
-		if ((unsigned char)text.data[i] < ' ' || text.data[i] == 0x7f)
-			return true;
-	return false;
-}
-
 /* The length of a quoted text including its quotes; 0: it has no end. */
 static size_t quoted_length(struct str text)
 {
@@ -143,7 +135,7 @@ bool log_pass(struct str process, struct str line)
 	enum log_level level;
 	bool is_json = line.length > 0 && line.data[0] == '{';
 
-	if (has_control_in_line(line) ||
+	if (str_has_control(line) ||
 	    !take_line_head(&rest, is_json ? &json : &logfmt, process, &level))
 		return false;
 	if (is_json ? !is_json_rest(rest) : !is_logfmt_rest(rest))

@@ -3,14 +3,9 @@
 
 enum { LABEL_MAX = 63 };
 
-static bool is_ascii_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 static bool is_host_name_byte(char c)
 {
-	return is_ascii_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
+	return str_is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
 	       c == '_';
 }
 
@@ -29,7 +24,7 @@ bool mail_host_is_name(struct str text)
 		for (size_t i = 0; i < label.length; i++) {
 			if (!is_host_name_byte(label.data[i]))
 				return false;
-			has_letter |= !is_ascii_digit(label.data[i]);
+			has_letter |= !str_is_digit(label.data[i]);
 		}
 	}
 	return has_letter;

@@ -164,3 +164,11 @@ bool mail_name_is_path_safe(struct str name)
 	}
 	return true;
 }
+
+bool mail_is_postmaster(struct str address)
+{
+	struct mail_localpart local;
+
+	return mail_localpart_parse(mail_parts_of(address).local, &local) == 0 &&
+	       str_equal_nocase(mail_localpart_user(&local), STR("postmaster"));
+}

@@ -32,6 +32,8 @@ struct mail_localpart {
 MUST_CHECK int mail_localpart_parse(struct str local, struct mail_localpart *out);
 struct str mail_localpart_whole(const struct mail_localpart *local);
 struct str mail_localpart_user(const struct mail_localpart *local);
+/* Whether ADDRESS is that of a postmaster, of whatever domain. */
+bool mail_is_postmaster(struct str address);
 
 /* Appends LOCAL's tag, without quotes, as it is written: in its case, since it may be the name of a
  * folder or a program's data. Nothing: it has none, or LOCAL is invalid. */

@@ -5,14 +5,6 @@
 
 enum { NAME_BYTES_MAX = 255 }; /* NAME_MAX of Linux file systems */
 
-static bool has_control_in_value(struct str text)
-{
-	for (size_t i = 0; i < text.length; i++)
-		if ((unsigned char)text.data[i] < ' ' || text.data[i] == 0x7f)
-			return true;
-	return false;
-}
-
 static bool has_byte(struct str text, char byte)
 {
 	return byte != '\0' && str_find(text, byte) >= 0;
@@ -58,7 +50,7 @@ static bool is_safe_template_value(enum mail_template_kind kind, char letter, st
 {
 	bool is_whole = letter == 'a' || letter == 's';
 
-	if (has_control_in_value(value))
+	if (str_has_control(value))
 		return false;
 	if (kind == MAIL_TEMPLATE_LOGIN)
 		return may_log_in(letter, value, before, after);

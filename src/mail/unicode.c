@@ -125,14 +125,6 @@ void mail_unicode_display(struct str name, struct buffer *out)
 	free(shown);
 }
 
-static bool is_ascii_only(struct str text)
-{
-	for (size_t i = 0; i < text.length; i++)
-		if ((unsigned char)text.data[i] > 0x7f)
-			return false;
-	return true;
-}
-
 static void copy_lower(struct mail_domain *domain, struct str name)
 {
 	domain->length = name.length < MAIL_DOMAIN_MAX ? name.length : MAIL_DOMAIN_MAX;
@@ -144,7 +136,7 @@ static void copy_lower(struct mail_domain *domain, struct str name)
 bool mail_domain_form(struct str name, struct mail_domain *out)
 {
 	struct buffer form = {0};
-	bool is_form = is_ascii_only(name) && name.length <= MAIL_DOMAIN_MAX;
+	bool is_form = str_is_ascii(name) && name.length <= MAIL_DOMAIN_MAX;
 
 	if (is_form || mail_unicode_domain(name, &form) < 0) {
 		copy_lower(out, name);
@@ -165,7 +157,7 @@ void mail_unicode_address(struct str address, struct buffer *out)
 {
 	ptrdiff_t at = str_find_last(address, '@');
 	struct str domain = str_skip(address, (size_t)(at + 1));
-	bool has_domain = at >= 0 && !is_ascii_only(domain);
+	bool has_domain = at >= 0 && !str_is_ascii(domain);
 	struct buffer labels CLEANUP(buffer_clear) = {0};
 
 	if (has_domain && mail_unicode_domain(domain, &labels) == 0)
@@ -188,7 +180,7 @@ bool mail_unicode_is_address(struct str shown, struct str address)
 
 	if (str_equal(shown, address) || str_equal_nocase(shown, address))
 		return true;
-	if (is_ascii_only(address))
+	if (str_is_ascii(address))
 		return false;
 	mail_unicode_address(address, &form);
 	return str_equal_nocase(shown, buffer_view(&form));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "mailbox/copy.h"
+#include "header/field.h"
 #include "header/loop.h"
 #include "mail/address.h"
 #include "mail/text/text.h"
@@ -62,16 +63,6 @@ static void append_mark(struct mailbox_copy *copy, enum header_loop_way way, str
 	copy->lines += out->length > before;
 }
 
-/* The next line of REST without its CRLF; false at the end of the header. */
-static bool next_header_line(struct str *rest, struct str *line)
-{
-	if (!str_split(rest, '\n', line))
-		return false;
-	if (line->length > 0 && line->data[line->length - 1] == '\r')
-		line->length--;
-	return line->length > 0;
-}
-
 /* Whether LINE is of the field NAME, whose value is VALUE_OUT. */
 static bool is_field_of_copy(struct str line, struct str name, struct str *value_out)
 {
@@ -102,7 +93,7 @@ static struct str without_paths(struct mailbox_copy *copy, struct str part)
 	const char *kept = part.data;
 	bool is_path = false;
 
-	while (next_header_line(&rest, &line)) {
+	while (header_next_line(&rest, &line)) {
 		bool goes_on = line.data[0] == ' ' || line.data[0] == '\t';
 		bool was_path = is_path;
 
@@ -126,7 +117,7 @@ static bool has_topmost(struct str header, struct str name, struct str value)
 	struct str line;
 	struct str found;
 
-	while (next_header_line(&header, &line))
+	while (header_next_line(&header, &line))
 		if (is_field_of_copy(line, name, &found))
 			return str_equal_nocase(found, value);
 	return false;

@@ -154,14 +154,6 @@ void outcome_report(struct arena *arena, struct queue_delivery *delivery,
 
 /* --- the postmaster --- */
 
-static bool is_postmaster_recipient(struct str address)
-{
-	struct mail_localpart local;
-
-	return mail_localpart_parse(mail_parts_of(address).local, &local) == 0 &&
-	       str_equal_nocase(mail_localpart_user(&local), STR("postmaster"));
-}
-
 /* RFC 3463 section 3.2; others of 5.1 are about the sender, or other hosts. */
 static bool is_no_mailbox_status(struct str status)
 {
@@ -179,8 +171,7 @@ bool outcome_redirect(struct queue_delivery *delivery, const struct mail_recipie
 {
 	if (delivery->outcome != QUEUE_FAIL || delivery->route != QUEUE_ROUTE_LOCAL ||
 	    !is_no_mailbox_status(delivery->status) ||
-	    !(is_postmaster_recipient(delivery->address) ||
-	      is_postmaster_recipient(recipient->address)))
+	    !(mail_is_postmaster(delivery->address) || mail_is_postmaster(recipient->address)))
 		return false;
 	delivery->outcome = QUEUE_WAIT;
 	delivery->attempts++;

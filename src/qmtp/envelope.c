@@ -4,14 +4,6 @@
 #include "qmtp/internal.h"
 #include "smtp/server/complete.h"
 
-static bool is_ascii_in_envelope(struct str text)
-{
-	for (size_t i = 0; i < text.length; i++)
-		if ((unsigned char)text.data[i] >= 0x80)
-			return false;
-	return true;
-}
-
 static unsigned flags_of_qmtp_address(const struct qmtp_server *s)
 {
 	return MAIL_ADDRESS_UTF8 | MAIL_ADDRESS_NO_DOMAIN |
@@ -63,7 +55,7 @@ void qmtp_envelope_sender(struct qmtp_server *s, bool is_cut)
 		return;
 	}
 	envelope->sender = arena_copy_str(envelope->arena, sender);
-	envelope->utf8 = !is_ascii_in_envelope(sender);
+	envelope->utf8 = !str_is_ascii(sender);
 }
 
 static void add_accepted_recipient(struct qmtp_package *p, struct str address)
@@ -77,7 +69,7 @@ static void add_accepted_recipient(struct qmtp_package *p, struct str address)
 	mail_envelope_add(p->envelope, address);
 	p->envelope_size += address.length + sizeof *p->envelope->recipients;
 	smtp_recipients_added(&p->recipients, p->envelope);
-	p->envelope->utf8 |= !is_ascii_in_envelope(address);
+	p->envelope->utf8 |= !str_is_ascii(address);
 }
 
 static void ask_about_recipient(struct qmtp_server *s, const struct mail_address *address)

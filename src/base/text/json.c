@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "base/text/json.h"
 #include "base/text/utf8.h"
+#include "base/timestamp.h"
 #include <inttypes.h>
 
 static void append_byte(struct buffer *out, char byte)
@@ -52,6 +53,14 @@ void json_field_text(struct buffer *out, const char *name, struct str text)
 {
 	json_field(out, name);
 	json_append_text(out, text);
+}
+
+void json_field_time(struct buffer *out, const char *name, int64_t time_us)
+{
+	char text[TIMESTAMP_SIZE];
+
+	timestamp_format_seconds(time_us, text);
+	json_field_text(out, name, str_from(text));
 }
 
 void json_field_number(struct buffer *out, const char *name, uint64_t value)

@@ -14,6 +14,8 @@ void json_append_text(struct buffer *out, struct str text);
 /* Append "NAME": VALUE, after a comma unless it is the first in its object or
  * array. */
 void json_field_text(struct buffer *out, const char *name, struct str text);
+/* "2026-11-30T08:22:50Z" */
+void json_field_time(struct buffer *out, const char *name, int64_t time_us);
 void json_field_number(struct buffer *out, const char *name, uint64_t value);
 /* Only up to the ':'. */
 void json_field(struct buffer *out, const char *name);

@@ -136,21 +136,13 @@ void command_tls_text(struct str destination, const struct remote_probe_result *
 	arena_free(arena);
 }
 
-static void append_validity_time_json(struct buffer *out, const char *name, int64_t time_us)
-{
-	char text[TIMESTAMP_SIZE];
-
-	timestamp_format_seconds(time_us, text);
-	json_field_text(out, name, str_from(text));
-}
-
 static void json_certificate(struct buffer *out, const struct tls_peer_certificate *certificate)
 {
 	buffer_append_byte(out, '{');
 	json_field_text(out, "subject", str_from(certificate->subject));
 	json_field_text(out, "issuer", str_from(certificate->issuer));
-	append_validity_time_json(out, "not_before", certificate->not_before_us);
-	append_validity_time_json(out, "not_after", certificate->not_after_us);
+	json_field_time(out, "not_before", certificate->not_before_us);
+	json_field_time(out, "not_after", certificate->not_after_us);
 	json_field(out, "names");
 	buffer_append_byte(out, '[');
 	for (size_t i = 0; i < certificate->name_count; i++) {

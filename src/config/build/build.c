@@ -16,14 +16,6 @@ static size_t count_sections(const struct config_tree *tree, enum config_section
 	return count;
 }
 
-static void report_section_title(const struct config_tree_section *section, const char *message,
-				 const char *allowed, struct config_problems *problems)
-{
-	config_problem_add(problems, section->line,
-			   config_problem_name(problems, section->kind, section->title, NULL),
-			   STR(""), message, allowed);
-}
-
 static void report_twice(const struct config_tree_section *section, unsigned first_line,
 			 struct config_problems *problems)
 {
@@ -45,8 +37,8 @@ static void add_listen(struct config *config, const struct config_tree_section *
 	listen->protocol = protocol < CONFIG_PROTOCOLS ? protocol : CONFIG_SMTP;
 	listen->stage = protocol == CONFIG_SUBMISSION ? MAIL_STAGE_SUBMIT : MAIL_STAGE_ARRIVE;
 	if (protocol == CONFIG_PROTOCOLS)
-		report_section_title(section, "unknown protocol",
-				     "smtp, submission, lmtp, qmtp, qmqp", problems);
+		config_problem_report_section(section, "unknown protocol",
+					      "smtp, submission, lmtp, qmtp, qmqp", problems);
 	config_fill_section(config, section, listen, problems);
 }
 
@@ -64,13 +56,14 @@ static void add_configured_service(struct config *config, const struct config_tr
 	struct config_service *service;
 
 	if (!is_service_name(name))
-		report_section_title(section, "a service cannot be called this",
-				     "1 to 32 of a-z, 0-9, '-', '_'; not \"remote\" or \"list\"",
-				     problems);
+		config_problem_report_section(
+			section, "a service cannot be called this",
+			"1 to 32 of a-z, 0-9, '-', '_'; not \"remote\" or \"list\"", problems);
 	if (other != NULL)
 		report_twice(section, lines[other - config->services], problems);
 	if (config->service_count == SERVICES_MAX) {
-		report_section_title(section, "too many services", "at most 250", problems);
+		config_problem_report_section(section, "too many services", "at most 250",
+					      problems);
 		return;
 	}
 	lines[config->service_count] = section->line;
@@ -101,8 +94,8 @@ static void set_stage(struct config *config, const struct config_tree_section *s
 	size_t index;
 
 	if (found == NULL) {
-		report_section_title(section, "no such transport",
-				     "remote, list, or the name of a service", problems);
+		config_problem_report_section(section, "no such transport",
+					      "remote, list, or the name of a service", problems);
 		config_fill_section(config, section, &ignored, problems);
 		return;
 	}
@@ -144,7 +137,7 @@ static void set_process(struct config *config, const struct config_tree_section 
 	while (i < CONFIG_PROCESSES && strcmp(config->processes[i].name, section->title) != 0)
 		i++;
 	if (i == CONFIG_PROCESSES) {
-		report_section_title(
+		config_problem_report_section(
 			section, "no such process",
 			"smtpd, qmtpd, names, keys, policy, auth, resolve, remote, lmtp, "
 			"local, mailbox, decode, pipe, list, directory",
@@ -184,7 +177,8 @@ static void add_listens(struct config *config, const struct config_tree *tree,
 		if (config->listen_count < LISTENS_MAX)
 			add_listen(config, s, problems);
 		else
-			report_section_title(s, "too many listen sections", "at most 64", problems);
+			config_problem_report_section(s, "too many listen sections", "at most 64",
+						      problems);
 	}
 }
 
@@ -202,8 +196,9 @@ static void add_domains(struct config *config, const struct config_tree *tree,
 		domain->name = config_text_to_host(config->arena, str_from(s->title));
 		if (domain->name == NULL) {
 			domain->name = s->title;
-			report_section_title(s, "not a domain name",
-					     "letters, digits, hyphens and dots", problems);
+			config_problem_report_section(s, "not a domain name",
+						      "letters, digits, hyphens and dots",
+						      problems);
 		}
 		config_fill_section(config, s, domain, problems);
 	}
@@ -217,12 +212,13 @@ static void add_certificate(struct config *config, const struct config_tree_sect
 	struct config_certificate *certificate;
 
 	if (!config_text_is_short_name(name))
-		report_section_title(section, "a certificate cannot be called this",
-				     "1 to 32 of a-z, 0-9, '-', '_'", problems);
+		config_problem_report_section(section, "a certificate cannot be called this",
+					      "1 to 32 of a-z, 0-9, '-', '_'", problems);
 	if (other != NULL)
 		report_twice(section, lines[other - config->certificates], problems);
 	if (config->certificate_count == CERTIFICATES_MAX) {
-		report_section_title(section, "too many certificates", "at most 256", problems);
+		config_problem_report_section(section, "too many certificates", "at most 256",
+					      problems);
 		return;
 	}
 	lines[config->certificate_count] = section->line;
@@ -257,8 +253,8 @@ static void add_tls_policies(struct config *config, const struct config_tree *tr
 		policy->destination = config_text_to_destination(config->arena, str_from(s->title));
 		if (policy->destination == NULL) {
 			policy->destination = s->title;
-			report_section_title(s, "not a destination",
-					     "a domain, .DOMAIN, or [ADDRESS]", problems);
+			config_problem_report_section(s, "not a destination",
+						      "a domain, .DOMAIN, or [ADDRESS]", problems);
 		}
 		config_fill_section(config, s, policy, problems);
 	}

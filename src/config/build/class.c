@@ -49,14 +49,6 @@ static const char *mask_of(const struct config *config, const struct config_clas
 	return arena_copy(config->arena, buffer_view(&text));
 }
 
-static void report_class_problem(const struct config_tree_section *section, const char *message,
-				 const char *allowed, struct config_problems *problems)
-{
-	config_problem_add(problems, section->line,
-			   config_problem_name(problems, section->kind, section->title, NULL),
-			   STR(""), message, allowed);
-}
-
 static bool is_host_below_domain(const char *name, const char *domain)
 {
 	size_t length = strlen(name);
@@ -96,10 +88,10 @@ static void report_covered_class(const struct config_tree_section *section,
 	config_problem_append_line(problems, line, &message);
 	buffer_append_string(&message, " comes first and has all of its hosts");
 	buffer_append_byte(&message, '\0');
-	report_class_problem(section, buffer_data(&message),
-			     other->kind == CONFIG_CLASS_ALL ? "\"*\" as the last class"
-							     : "the narrower class first",
-			     problems);
+	config_problem_report_section(section, buffer_data(&message),
+				      other->kind == CONFIG_CLASS_ALL ? "\"*\" as the last class"
+								      : "the narrower class first",
+				      problems);
 }
 
 /* Against those before the one at INDEX. */
@@ -135,7 +127,7 @@ static void add_class(struct config *config, const struct config_tree_section *s
 	lines[index] = section->line;
 	class->mask = "";
 	if (problem != NULL) {
-		report_class_problem(
+		config_problem_report_section(
 			section, problem,
 			"NAME, \"*.NAME\", ADDRESS, ADDRESS/PREFIX (IPv4 or IPv6), \"*\"",
 			problems);
@@ -144,8 +136,8 @@ static void add_class(struct config *config, const struct config_tree_section *s
 		check_class_order(config, index, section, lines, problems);
 	}
 	if (problem == NULL && class->name != NULL && !config->client_names)
-		report_class_problem(section, "a class by name needs the names of clients",
-				     "client_names = yes", problems);
+		config_problem_report_section(section, "a class by name needs the names of clients",
+					      "client_names = yes", problems);
 	config_fill_section(config, section, class, problems);
 }
 
@@ -165,9 +157,11 @@ void config_add_classes(struct config *config, const struct config_tree *tree,
 		if (config->class_count < CONFIG_CLASSES_MAX)
 			add_class(config, s, lines, problems);
 		else
-			report_class_problem(s, "too many classes", "at most 128", problems);
+			config_problem_report_section(s, "too many classes", "at most 128",
+						      problems);
 	}
 	if (last != NULL && !has_all)
-		report_class_problem(last, "no class \"*\" follows, which has all other hosts",
-				     "class \"*\" as the last class", problems);
+		config_problem_report_section(last,
+					      "no class \"*\" follows, which has all other hosts",
+					      "class \"*\" as the last class", problems);
 }

@@ -6,15 +6,6 @@
 
 static const char ALLOWED[] = "NAME, \".NAME\", \"mx:NAME\", \"mx:*.NAME\", \"*\"";
 
-static void report_destination_problem(const struct config_tree_section *section,
-				       const char *message, const char *allowed,
-				       struct config_problems *problems)
-{
-	config_problem_add(problems, section->line,
-			   config_problem_name(problems, section->kind, section->title, NULL),
-			   STR(""), message, allowed);
-}
-
 static const struct {
 	const char *prefix;
 	enum config_destination_kind kind;
@@ -75,7 +66,7 @@ static void check_destination_order(const struct config *config,
 
 		if (!is_same && d->kind != CONFIG_DESTINATION_ALL)
 			continue;
-		report_destination_problem(
+		config_problem_report_section(
 			section,
 			is_same ? "is there twice"
 				: "never applies: destination \"*\" comes first and has all mail",
@@ -98,8 +89,8 @@ void config_add_destinations(struct config *config, const struct config_tree *tr
 		if (s->kind != CONFIG_SECTION_DESTINATION)
 			continue;
 		if (config->destination_count == CONFIG_DESTINATIONS_MAX) {
-			report_destination_problem(s, "too many destinations", "at most 1000",
-						   problems);
+			config_problem_report_section(s, "too many destinations", "at most 1000",
+						      problems);
 			return;
 		}
 		destination = &config->destinations[config->destination_count++];
@@ -107,7 +98,7 @@ void config_add_destinations(struct config *config, const struct config_tree *tr
 		if (parse_destination_mask(config, s->title, destination))
 			check_destination_order(config, destination, s, problems);
 		else
-			report_destination_problem(s, "not a mask of destinations", ALLOWED,
-						   problems);
+			config_problem_report_section(s, "not a mask of destinations", ALLOWED,
+						      problems);
 	}
 }

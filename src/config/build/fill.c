@@ -28,20 +28,12 @@ static void report_setting_problem(const struct fill *fill, const struct config_
 	buffer_clear(&allowed);
 }
 
-static bool has_control_in_setting(struct str text)
-{
-	for (size_t i = 0; i < text.length; i++)
-		if ((unsigned char)text.data[i] < 0x20 || text.data[i] == 0x7f)
-			return true;
-	return false;
-}
-
 static bool read_value(const struct fill *fill, const struct config_setting *setting,
 		       const struct config_tree_value *value, void *place)
 {
 	struct config_complaint complaint = {"a control character", ""};
 
-	if (!has_control_in_setting(value->text))
+	if (!str_has_control(value->text))
 		complaint = setting->type->parse(setting, fill->config, value->text, place);
 	if (complaint.message != NULL)
 		report_setting_problem(fill, setting, value->line,

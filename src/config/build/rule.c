@@ -15,14 +15,6 @@ struct rules {
 	size_t field_count;
 };
 
-static void report_rule(const struct config_tree_section *section, const char *message,
-			const char *allowed, struct config_problems *problems)
-{
-	config_problem_add(problems, section->line,
-			   config_problem_name(problems, section->kind, section->title, NULL),
-			   STR(""), message, allowed);
-}
-
 /* Whether the rule holds for every message of its services. */
 static bool has_all(const struct config_tree_section *section)
 {
@@ -45,8 +37,8 @@ static void report_covered_rule(const struct rules *rules, size_t index, size_t 
 	config_problem_append_line(problems, rules->sections[other]->line, &message);
 	buffer_append_string(&message, " comes first and has all of its messages");
 	buffer_append_byte(&message, '\0');
-	report_rule(rules->sections[index], buffer_data(&message), "the narrower rule first",
-		    problems);
+	config_problem_report_section(rules->sections[index], buffer_data(&message),
+				      "the narrower rule first", problems);
 }
 
 /* Against those before it. */
@@ -127,7 +119,8 @@ static void count_rule(struct rules *rules, const struct config_rule *rule,
 	rules->masks += rule->header_count + rule->sender_count + rule->recipient_count +
 			rule->detail_count;
 	if (before <= CONFIG_RULE_MASKS_MAX && rules->masks > CONFIG_RULE_MASKS_MAX)
-		report_rule(section, "too many masks in all rules so far", "at most 500", problems);
+		config_problem_report_section(section, "too many masks in all rules so far",
+					      "at most 500", problems);
 	for (size_t i = 0; i < rule->header_count; i++) {
 		if (has_counted_field(rules, rule->headers[i].name))
 			continue;
@@ -147,8 +140,8 @@ static void check_rule_settings(struct rules *rules, size_t index, struct config
 	const struct config_tree_section *section = rules->sections[index];
 
 	if (!config_text_is_short_name(str_from(rule->name)))
-		report_rule(section, "a rule cannot be called this",
-			    "1 to 32 of a-z, 0-9, '-', '_'", problems);
+		config_problem_report_section(section, "a rule cannot be called this",
+					      "1 to 32 of a-z, 0-9, '-', '_'", problems);
 	check_rule_service(rules->config, rule, section, problems);
 	check_rule_folder(rule, section, problems);
 	config_check_flags(rule->flags, rule->flag_count, true, section, problems);
@@ -180,7 +173,7 @@ void config_add_rules(struct config *config, const struct config_tree *tree,
 		if (s->kind != CONFIG_SECTION_RULE)
 			continue;
 		if (index == CONFIG_RULES_MAX) {
-			report_rule(s, "too many rules", "at most 100", problems);
+			config_problem_report_section(s, "too many rules", "at most 100", problems);
 			return;
 		}
 		rules.sections[index] = s;

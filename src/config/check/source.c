@@ -4,14 +4,6 @@
 #include "config/type/value.h"
 #include <string.h>
 
-static void report_source_title(const struct config_tree_section *section, const char *message,
-				const char *allowed, struct config_problems *problems)
-{
-	config_problem_add(problems, section->line,
-			   config_problem_name(problems, section->kind, section->title, NULL),
-			   STR(""), message, allowed);
-}
-
 static void add_source(struct config *config, const struct config_tree_section *section,
 		       unsigned *lines, struct config_problems *problems)
 {
@@ -20,8 +12,8 @@ static void add_source(struct config *config, const struct config_tree_section *
 	struct config_source *source = &config->sources[config->source_count];
 
 	if (!config_text_is_short_name(name))
-		report_source_title(section, "a source cannot be called this",
-				    "1 to 32 of a-z, 0-9, '-', '_'", problems);
+		config_problem_report_section(section, "a source cannot be called this",
+					      "1 to 32 of a-z, 0-9, '-', '_'", problems);
 	if (other != NULL)
 		config_problem_add_repeated(
 			problems, section->line,
@@ -31,10 +23,11 @@ static void add_source(struct config *config, const struct config_tree_section *
 	source->name = arena_copy(config->arena, name);
 	config_fill_section(config, section, source, problems);
 	if (config_tree_use(section, "addresses")->count > CONFIG_SOURCE_ADDRESSES_MAX)
-		report_source_title(section, "too many addresses", "at most 64", problems);
+		config_problem_report_section(section, "too many addresses", "at most 64",
+					      problems);
 	else if (config_tree_use(section, "addresses")->count == 0 &&
 		 config_tree_use(section, "addresses")->line != 0)
-		report_source_title(section, "no addresses", "at least one", problems);
+		config_problem_report_section(section, "no addresses", "at least one", problems);
 }
 
 void config_add_sources(struct config *config, const struct config_tree *tree,
@@ -49,7 +42,8 @@ void config_add_sources(struct config *config, const struct config_tree *tree,
 		if (config->source_count < CONFIG_SOURCES_MAX)
 			add_source(config, s, lines, problems);
 		else
-			report_source_title(s, "too many sources", "at most 256", problems);
+			config_problem_report_section(s, "too many sources", "at most 256",
+						      problems);
 	}
 }
 

@@ -51,14 +51,6 @@ static const char *parse_login(const struct config *config, struct str login,
 
 enum { SMTP_PORT = 25, QMTP_PORT = 209 };
 
-static bool is_digits(struct str text)
-{
-	for (size_t i = 0; i < text.length; i++)
-		if (text.data[i] < '0' || text.data[i] > '9')
-			return false;
-	return text.length > 0;
-}
-
 /* Takes the relay from *TEXT; what is left is the port, without data if there is none. netqmail and
  * other programs have a ':' before it, where we have a ';'. Colons of an address are in brackets.
  */
@@ -68,7 +60,7 @@ static struct str take_relay(struct str *text)
 	struct str relay;
 
 	if (str_find(*text, ';') < 0 && colon >= 0 &&
-	    is_digits(str_skip(*text, (size_t)colon + 1))) {
+	    str_is_digits(str_skip(*text, (size_t)colon + 1))) {
 		relay = str_slice(text->data, (size_t)colon);
 		*text = str_skip(*text, (size_t)colon + 1);
 		return relay;

@@ -8,11 +8,6 @@
 
 enum { LOCAL_MAX = 64 };
 
-static bool is_value_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 static bool is_letter(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -69,7 +64,7 @@ bool config_text_is_local_part(struct str text)
 		if (atom.length == 0)
 			return false;
 		for (size_t i = 0; i < atom.length; i++)
-			if (!is_value_digit(atom.data[i]) && !is_letter(atom.data[i]) &&
+			if (!str_is_digit(atom.data[i]) && !is_letter(atom.data[i]) &&
 			    (atom.data[i] == '\0' ||
 			     strchr("!#$%&'*+-/=?^_`{|}~", atom.data[i]) == NULL))
 				return false;

@@ -9,24 +9,15 @@ struct parts {
 	struct mail_template_values values;
 };
 
-static bool has_control_character(struct str text)
-{
-	for (size_t i = 0; i < text.length; i++)
-		if ((unsigned char)text.data[i] < ' ' || text.data[i] == 0x7f)
-			return true;
-	return false;
-}
-
 /* False: the environment cannot hold them safely. */
 static bool split_envelope(const struct pipe_envelope *envelope, struct parts *parts)
 {
 	if (mail_template_values(envelope->recipient, &parts->storage, &parts->values) < 0)
 		return false;
 	parts->values.sender = envelope->sender;
-	return !has_control_character(mail_localpart_whole(&parts->storage.local)) &&
-	       !has_control_character(parts->values.extension) &&
-	       !has_control_character(envelope->sender) &&
-	       !has_control_character(envelope->recipient);
+	return !str_has_control(mail_localpart_whole(&parts->storage.local)) &&
+	       !str_has_control(parts->values.extension) && !str_has_control(envelope->sender) &&
+	       !str_has_control(envelope->recipient);
 }
 
 /* NULL when a value is not safe to use. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "deliver/list/copy.h"
+#include "header/field.h"
 #include "header/loop.h"
 #include "mail/text/text.h"
 #include "mail/unicode.h"
@@ -7,16 +8,6 @@
 enum { ENTRIES_MAX = 100 };
 
 static const struct str NAME = {"delivered-to:", 13};
-
-/* The next line of the header without its CRLF; false at the end of the header. */
-static bool next_line_of_header(struct str *rest, struct str *line)
-{
-	if (!str_split(rest, '\n', line))
-		return false;
-	if (line->length > 0 && line->data[line->length - 1] == '\r')
-		line->length--;
-	return line->length > 0;
-}
 
 /* The latest comes first. */
 static void write_chain(const struct str *entries, size_t count, struct buffer *chain)
@@ -35,7 +26,7 @@ static size_t read_way(struct str header, struct str list, struct str entries[EN
 	size_t count = 0;
 	struct str line;
 
-	while (next_line_of_header(&header, &line)) {
+	while (header_next_line(&header, &line)) {
 		struct str value;
 
 		if (line.length < NAME.length ||

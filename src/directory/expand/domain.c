@@ -14,14 +14,6 @@ static struct str form_of(struct expansion *expansion, struct str text,
 	return arena_copy_str(expansion->arena, buffer_view(&expansion->scratch));
 }
 
-static bool is_ascii_local_part(struct str text)
-{
-	for (size_t i = 0; i < text.length; i++)
-		if ((unsigned char)text.data[i] >= 0x80)
-			return false;
-	return true;
-}
-
 /* Normalizes the address, as the local parts of a domain of ours are ours to interpret. False: it
  * is not valid, and NODE ends. */
 static bool normalize_node_address(struct expansion *expansion, struct expand_node *node)
@@ -39,7 +31,7 @@ static bool normalize_node_address(struct expansion *expansion, struct expand_no
 			return false;
 		}
 		/* results keep quotes and case as received, for what inspects headers */
-		if (!is_ascii_local_part(node->shown) || str_find(node->shown, '@') < 0)
+		if (!str_is_ascii(node->shown) || str_find(node->shown, '@') < 0)
 			node->shown = node->address;
 	}
 	expand_address_split(expansion->arena, expansion->expander->config->recipient_delimiter,

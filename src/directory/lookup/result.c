@@ -91,14 +91,6 @@ static bool is_owned(const struct config *config, const struct directory_target 
 	       strcmp(service->user, "%u") == 0;
 }
 
-static bool is_postmaster_address(struct str address)
-{
-	struct mail_localpart local;
-
-	return mail_localpart_parse(mail_parts_of(address).local, &local) == 0 &&
-	       str_equal_nocase(mail_localpart_user(&local), STR("postmaster"));
-}
-
 /* A name that no user can have is not looked for. */
 static void add_owner(struct str address, struct buffer *names)
 {
@@ -117,14 +109,14 @@ static void add_owner(struct str address, struct buffer *names)
 bool directory_result_owners(const struct directory_result *result, const struct config *config,
 			     struct str address, struct buffer *names)
 {
-	if (result->answer != DIRECTORY_FOUND || is_postmaster_address(address))
+	if (result->answer != DIRECTORY_FOUND || mail_is_postmaster(address))
 		return false;
 	for (size_t i = 0; i < result->target_count; i++) {
 		const struct directory_target *target = &result->targets[i];
 
 		if (target->kind == DIRECTORY_TARGET_NONE)
 			continue;
-		if (!is_owned(config, target) || is_postmaster_address(target->address))
+		if (!is_owned(config, target) || mail_is_postmaster(target->address))
 			return false;
 		add_owner(target->address, names);
 	}

@@ -21,21 +21,6 @@ struct identifier {
 	size_t field_count;
 };
 
-static bool is_folding_space(char c)
-{
-	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
-/* Without white space, also that of folds, at both ends. */
-static struct str trim_folding_space(struct str s)
-{
-	while (s.length > 0 && is_folding_space(s.data[0]))
-		s = str_skip(s, 1);
-	while (s.length > 0 && is_folding_space(s.data[s.length - 1]))
-		s.length--;
-	return s;
-}
-
 /* "<sha256-HEX@invalid>": nobody else's Message-ID may look so. */
 static struct str derived_message_id(const unsigned char digest[DECODE_DIGEST_SIZE],
 				     struct arena *arena)
@@ -66,7 +51,7 @@ static void note_id(struct identifier *identifier, struct str body)
 {
 	struct decode_identity *identity = &identifier->identity;
 	unsigned char digest[DECODE_DIGEST_SIZE];
-	struct str id = trim_folding_space(body);
+	struct str id = str_trim_folds(body);
 
 	if (is_valid_id(id)) {
 		identity->id = arena_copy_str(identifier->arena, id);
@@ -115,10 +100,10 @@ static void note_delivered_to(struct identifier *identifier, struct str body)
 /* The first word of BODY, before a comment or a parameter. */
 static struct str first_word_of_field(struct str body)
 {
-	struct str word = trim_folding_space(body);
+	struct str word = str_trim_folds(body);
 	size_t length = 0;
 
-	while (length < word.length && !is_folding_space(word.data[length]) &&
+	while (length < word.length && !str_is_one_of(word.data[length], " \t\r\n") &&
 	       word.data[length] != ';' && word.data[length] != '(')
 		length++;
 	word.length = length;
@@ -182,7 +167,7 @@ static bool wants_identity_field(void *context, struct str name)
 
 static struct str unfold_field_body(struct str body, struct arena *arena)
 {
-	struct str value = trim_folding_space(body);
+	struct str value = str_trim_folds(body);
 	size_t room = value.length < DECODE_TEXT_MAX ? value.length : DECODE_TEXT_MAX;
 	char *copy = arena_alloc(arena, room + 1);
 	size_t length = 0;

@@ -10,11 +10,6 @@ void seven_bit_header_begin(struct seven_bit_header *header, bool is_message, bo
 	header->is_in_digest = is_in_digest;
 }
 
-static bool is_blank_in_field(char c)
-{
-	return c == ' ' || c == '\t';
-}
-
 /* The name of the field that begins in LINE; empty if none does. */
 static struct str name_of_field_line(struct str line)
 {
@@ -29,7 +24,7 @@ static struct str name_of_field_line(struct str line)
 
 bool seven_bit_header_has(const struct seven_bit_header *header, struct str line)
 {
-	if (line.length > 0 && is_blank_in_field(line.data[0]))
+	if (line.length > 0 && str_is_blank(line.data[0]))
 		return true;
 	if (!header->has_line && str_starts_with(line, STR("From "))) /* of the mbox format */
 		return true;
@@ -98,8 +93,7 @@ static void set_boundary(struct seven_bit_header *header, struct str value)
 		header->boundary[length++] = value.data[i];
 	}
 	header->boundary_length = str_trim(str_slice(header->boundary, length)).length;
-	if (header->boundary_length < length && length > 0 &&
-	    is_blank_in_field(header->boundary[0]))
+	if (header->boundary_length < length && length > 0 && str_is_blank(header->boundary[0]))
 		header->boundary_length = 0; /* a leading blank was trimmed: never matches */
 }
 
@@ -189,7 +183,7 @@ void seven_bit_header_line(struct seven_bit_header *header, struct str line, boo
 {
 	size_t room;
 
-	if (starts_line && !is_blank_in_field(line.data[0])) {
+	if (starts_line && !str_is_blank(line.data[0])) {
 		end_mime_field(header);
 		header->field = field_of(name_of_field_line(line));
 		line = str_skip(line, (size_t)(str_find(line, ':') + 1));

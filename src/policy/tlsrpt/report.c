@@ -79,14 +79,6 @@ static void append_policy_summary(struct buffer *out, const struct tlsrpt_applie
 	buffer_append_byte(out, '}');
 }
 
-static void append_report_time(struct buffer *out, const char *name, int64_t time_us)
-{
-	char text[TIMESTAMP_SIZE];
-
-	timestamp_format_seconds(time_us, text);
-	json_field_text(out, name, str_from(text));
-}
-
 void tlsrpt_day_report(const struct tlsrpt_day *day, const struct tlsrpt_head *head,
 		       struct buffer *out)
 {
@@ -96,8 +88,8 @@ void tlsrpt_day_report(const struct tlsrpt_day *day, const struct tlsrpt_head *h
 	json_field_text(out, "organization-name", str_from(head->organization));
 	json_field(out, "date-range");
 	buffer_append_byte(out, '{');
-	append_report_time(out, "start-datetime", head->begin_us);
-	append_report_time(out, "end-datetime", head->begin_us + DAY_US - SECOND_US);
+	json_field_time(out, "start-datetime", head->begin_us);
+	json_field_time(out, "end-datetime", head->begin_us + DAY_US - SECOND_US);
 	buffer_append_byte(out, '}');
 	json_field_text(out, "contact-info", str_from(head->contact));
 	json_field_text(out, "report-id", str_from(head->id));

@@ -5,14 +5,6 @@
 #include "mail/verp.h"
 #include <errno.h>
 
-static bool is_ascii_address_text(struct str text)
-{
-	for (size_t i = 0; i < text.length; i++)
-		if ((unsigned char)text.data[i] >= 0x80)
-			return false;
-	return true;
-}
-
 int inject_address_form(struct str address, struct str domain, struct buffer *out)
 {
 	const unsigned flags = MAIL_ADDRESS_UTF8 | MAIL_ADDRESS_ROOT |
@@ -28,7 +20,7 @@ int inject_address_form(struct str address, struct str domain, struct buffer *ou
 	buffer_append_byte(out, '@');
 	if (parsed.domain.length == 0)
 		buffer_append_str(out, domain);
-	else if (is_ascii_address_text(parsed.domain))
+	else if (str_is_ascii(parsed.domain))
 		buffer_append_str(out, parsed.domain);
 	else
 		error = mail_unicode_domain(parsed.domain, out);
@@ -43,7 +35,7 @@ int inject_address_form(struct str address, struct str domain, struct buffer *ou
 
 void inject_address_note(struct mail_envelope *envelope, struct str address)
 {
-	envelope->utf8 |= !is_ascii_address_text(address);
+	envelope->utf8 |= !str_is_ascii(address);
 }
 
 int inject_address_set_sender(struct mail_envelope *envelope, struct str address, struct str domain)

@@ -6,11 +6,6 @@
 
 enum line_kind { LINE_FIELD, LINE_CONTINUATION, LINE_BODY, LINE_UNKNOWN };
 
-static bool is_blank_in_header(char c)
-{
-	return c == ' ' || c == '\t';
-}
-
 static size_t name_length(struct str line)
 {
 	size_t length = 0;
@@ -27,9 +22,9 @@ static enum line_kind kind_of_header_line(struct str line, bool is_whole)
 	size_t name = name_length(line);
 	size_t colon = name;
 
-	if (line.length > 0 && is_blank_in_header(line.data[0]))
+	if (line.length > 0 && str_is_blank(line.data[0]))
 		return LINE_CONTINUATION;
-	while (colon < line.length && is_blank_in_header(line.data[colon]))
+	while (colon < line.length && str_is_blank(line.data[colon]))
 		colon++;
 	if (colon > HEADER_NAME_MAX)
 		return LINE_BODY;
@@ -120,7 +115,7 @@ bool inject_header_next(struct str *rest, struct header_field *field_out)
 		struct str line = first_line_of_text(str_skip(text, whole.length), &is_whole);
 
 		whole.length += line.length;
-	} while (whole.length < text.length && is_blank_in_header(text.data[whole.length]));
+	} while (whole.length < text.length && str_is_blank(text.data[whole.length]));
 	if (whole.length == 0)
 		return false;
 	*rest = str_skip(text, whole.length);

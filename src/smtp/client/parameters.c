@@ -6,14 +6,6 @@
 #include "smtp/client/internal.h"
 #include <string.h>
 
-static bool is_ascii_parameter(struct str text)
-{
-	for (size_t i = 0; i < text.length; i++)
-		if ((unsigned char)text.data[i] > 0x7f)
-			return false;
-	return true;
-}
-
 static bool is_utf8(struct str text)
 {
 	size_t length = 0;
@@ -51,9 +43,9 @@ struct str client_path(struct smtp_client *client, struct str address)
 	struct mail_domain form;
 	char *path;
 
-	if (client->capabilities.has_utf8 || is_ascii_parameter(address))
+	if (client->capabilities.has_utf8 || str_is_ascii(address))
 		return address;
-	if (!is_ascii_parameter(parts.local) || !mail_domain_form(parts.domain, &form))
+	if (!str_is_ascii(parts.local) || !mail_domain_form(parts.domain, &form))
 		return STR("");
 	path = arena_alloc(client->verdicts, parts.local.length + 1 + form.length);
 	memcpy(path, parts.local.data, parts.local.length);
@@ -64,11 +56,11 @@ struct str client_path(struct smtp_client *client, struct str address)
 
 static bool needs_utf8(const struct smtp_client_message *message)
 {
-	if (message->is_utf8 || message->needs_utf8 || !is_ascii_parameter(message->sender))
+	if (message->is_utf8 || message->needs_utf8 || !str_is_ascii(message->sender))
 		return true;
 	for (size_t i = 0; i < message->recipient_count; i++)
 		if (message->recipients[i].is_asked &&
-		    !is_ascii_parameter(message->recipients[i].address))
+		    !str_is_ascii(message->recipients[i].address))
 			return true;
 	return false;
 }
@@ -169,7 +161,7 @@ void client_emit_mail_parameters(struct smtp_client *client)
 		return;
 	if (message->ret != MAIL_RET_NONE)
 		client_emit(client, message->ret == MAIL_RET_FULL ? " RET=FULL" : " RET=HDRS");
-	if (is_safe_value(message->envid, MAIL_ENVID_MAX) && is_ascii_parameter(message->envid)) {
+	if (is_safe_value(message->envid, MAIL_ENVID_MAX) && str_is_ascii(message->envid)) {
 		client_emit(client, " ENVID=");
 		buffer_append_str(&client->output, message->envid);
 	}

@@ -51,14 +51,6 @@ static void append_trace_user(struct buffer *out, const char *user)
 	}
 }
 
-static bool is_ascii_in_trace(struct str text)
-{
-	for (size_t i = 0; i < text.length; i++)
-		if ((unsigned char)text.data[i] >= 0x80)
-			return false;
-	return true;
-}
-
 void smtp_trace_append(struct buffer *out, const struct smtp_trace *trace,
 		       const struct mail_envelope *envelope)
 {
@@ -85,7 +77,7 @@ void smtp_trace_append(struct buffer *out, const struct smtp_trace *trace,
 	append_two(out, " with ", trace->with);
 	append_two(out, " id ", id);
 	/* a trace field must not make the message need SMTPUTF8 */
-	if (envelope->recipient_count == 1 && is_ascii_in_trace(envelope->recipients[0].address)) {
+	if (envelope->recipient_count == 1 && str_is_ascii(envelope->recipients[0].address)) {
 		buffer_append_string(out, "\r\n\tfor <");
 		buffer_append_str(out, envelope->recipients[0].address);
 		buffer_append_byte(out, '>');

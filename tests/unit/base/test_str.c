@@ -65,15 +65,15 @@ static void check_number(struct str text, int base, bool (*read)(struct str, uin
 	assert_int_equal(value, is_number(string, base) ? strtoull(string, NULL, base) : 77);
 }
 
-static void check_trimmed(struct str text)
+/* TRIMMED is TEXT without bytes of SET at both ends. */
+static void check_trimmed(struct str text, struct str trimmed, const char *set)
 {
-	struct str trimmed = str_trim(text);
 	size_t before = 0;
 	size_t end = text.length;
 
-	while (before < text.length && strchr(" \t", text.data[before]) != NULL)
+	while (before < text.length && str_is_one_of(text.data[before], set))
 		before++;
-	while (end > before && strchr(" \t", text.data[end - 1]) != NULL)
+	while (end > before && str_is_one_of(text.data[end - 1], set))
 		end--;
 	assert_int_equal(trimmed.length, end - before);
 	assert_ptr_equal(trimmed.data, text.data + before);
@@ -100,7 +100,8 @@ static void short_texts_are_read_as_c_reads_them(void **state)
 	while (next_text(&texts, &text)) {
 		check_number(text, 10, str_to_u64);
 		check_number(text, 16, str_to_u64_hex);
-		check_trimmed(text);
+		check_trimmed(text, str_trim(text), " \t");
+		check_trimmed(text, str_trim_folds(text), " \t\r\n");
 		check_lower(text);
 		for (size_t i = 0; i < sizeof EDGES - 1; i++) {
 			const char *first =
@@ -162,6 +163,37 @@ static void what_is_skipped_is_at_most_all(void **state)
 }
 
 /* Pieces joined again are the text. */
+/* Each byte, alone and behind a byte that is of the class. */
+static void classes_of_bytes_are_those_of_c(void **state)
+{
+	(void)state;
+	for (unsigned byte = 0; byte < 256; byte++) {
+		char data[] = {'0', (char)byte};
+		struct str text = str_slice(data, 2);
+
+		assert_int_equal(str_is_blank(data[1]), byte < 128 && isblank((int)byte) != 0);
+		assert_int_equal(str_is_digit(data[1]), byte < 128 && isdigit((int)byte) != 0);
+		assert_int_equal(str_is_one_of(data[1], "ab"), byte == 'a' || byte == 'b');
+		assert_int_equal(str_is_ascii(text), byte < 128);
+		assert_int_equal(str_has_control(text), byte < 128 && iscntrl((int)byte) != 0);
+		assert_int_equal(str_is_digits(text), byte < 128 && isdigit((int)byte) != 0);
+	}
+	for (size_t length = 0; length <= 40; length++) { /* it is looked at in words */
+		for (size_t at = 0; at < length; at++) {
+			char data[40];
+
+			memset(data, 'a', sizeof data);
+			assert_true(str_is_ascii(str_slice(data, length)));
+			data[at] = (char)0x80;
+			assert_false(str_is_ascii(str_slice(data, length)));
+			assert_true(str_is_ascii(str_slice(data, at)));
+		}
+	}
+	assert_true(str_is_ascii(STR("")));
+	assert_false(str_has_control(STR("")));
+	assert_false(str_is_digits(STR("")));
+}
+
 static void pieces_are_the_text_again(void **state)
 {
 	struct texts texts = {0};
@@ -172,8 +204,10 @@ static void pieces_are_the_text_again(void **state)
 		struct str rest = text;
 		struct str piece;
 		size_t position = 0;
+		size_t count = 0;
 
 		while (str_split(&rest, 'A', &piece)) {
+			count++;
 			assert_ptr_equal(piece.data, text.data + position);
 			assert_int_equal(str_find(piece, 'A'), -1);
 			position += piece.length;
@@ -185,6 +219,7 @@ static void pieces_are_the_text_again(void **state)
 					 position > text.length ? 0 : text.length - position);
 		}
 		assert_int_equal(position, text.length + 1);
+		assert_int_equal(str_count_pieces(text, 'A'), count);
 	}
 }
 
@@ -208,6 +243,7 @@ int main(void)
 		cmocka_unit_test(short_texts_are_read_as_c_reads_them),
 		cmocka_unit_test(pairs_of_short_texts_are_compared),
 		cmocka_unit_test(what_is_skipped_is_at_most_all),
+		cmocka_unit_test(classes_of_bytes_are_those_of_c),
 		cmocka_unit_test(pieces_are_the_text_again),
 		cmocka_unit_test(numbers_are_read_up_to_the_largest),
 	};

@@ -5,20 +5,6 @@
 
 enum { SCAN_MAX = 16 }; /* chunks; a longer message counts as 8-bit */
 
-static bool has_high_bit(struct str data)
-{
-	uint64_t all = 0;
-	size_t i = 0;
-
-	for (uint64_t word; i + sizeof word <= data.length; i += sizeof word) {
-		memcpy(&word, data.data + i, sizeof word);
-		all |= word;
-	}
-	for (; i < data.length; i++)
-		all |= (unsigned char)data.data[i];
-	return (all & UINT64_C(0x8080808080808080)) != 0;
-}
-
 static void end_counted_line(struct remote_breaks *breaks)
 {
 	breaks->count += smtp_stuffing_breaks(breaks->length - breaks->ends_with_cr);
@@ -81,7 +67,7 @@ struct remote_content_needs remote_content_look(const struct ipc_content *conten
 
 		if (ipc_content_read(content, position, chunk, REMOTE_CHUNK_SIZE, &part) < 0)
 			break; /* the error occurs again when the message is sent */
-		needs.is_8bit = needs.is_8bit || has_high_bit(part);
+		needs.is_8bit = needs.is_8bit || !str_is_ascii(part);
 		remote_breaks_count(&breaks, part);
 		position += part.length;
 	}
@@ -107,21 +93,7 @@ bool remote_content_has_8bit_header(const struct ipc_content *content, char *chu
 	struct str part;
 
 	return ipc_content_read(content, 0, chunk, REMOTE_CHUNK_SIZE, &part) == 0 &&
-	       has_high_bit(header_in(part));
-}
-
-static bool is_field_space(char c)
-{
-	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
-static struct str without_space(struct str text)
-{
-	while (text.length > 0 && is_field_space(text.data[0]))
-		text = str_skip(text, 1);
-	while (text.length > 0 && is_field_space(text.data[text.length - 1]))
-		text.length--;
-	return text;
+	       !str_is_ascii(header_in(part));
 }
 
 /* Takes the first field from *HEADER, with the lines that continue it. False: there is none. */
@@ -154,7 +126,7 @@ bool remote_content_waives_tls(const struct ipc_content *content, char *chunk)
 
 		(void)str_split(&field, ':', &name);
 		if (str_equal_nocase(name, STR("TLS-Required")) &&
-		    str_equal_nocase(without_space(field), STR("No")))
+		    str_equal_nocase(str_trim_folds(field), STR("No")))
 			return true;
 	}
 	return false;

@@ -103,11 +103,6 @@ int exchange_lines_next(struct exchange_lines *lines, struct str *line_out)
 	return 1;
 }
 
-static bool is_space_or_tab(char byte)
-{
-	return byte == ' ' || byte == '\t';
-}
-
 static bool is_ignored(struct str line)
 {
 	struct str text = str_trim(line);
@@ -124,7 +119,7 @@ static bool is_continuation_line(struct buffer *joined, struct str line)
 		buffer_truncate(joined, so_far.length - 1);
 		return true;
 	}
-	return line.length > 0 && is_space_or_tab(line.data[0]);
+	return line.length > 0 && str_is_blank(line.data[0]);
 }
 
 /* Joins continuation lines; ignored lines may come between. */

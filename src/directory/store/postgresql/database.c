@@ -60,15 +60,6 @@ static struct str piece_at(const char *list, size_t position)
 	return piece;
 }
 
-static size_t count_pieces(const char *list)
-{
-	size_t count = 1;
-
-	for (; *list != '\0'; list++)
-		count += *list == ',';
-	return count;
-}
-
 static void set_database_parameter(struct postgresql_database *database, size_t *count,
 				   const char *name, const char *value)
 {
@@ -189,9 +180,10 @@ static int parse_one(struct postgresql_databases *databases, const char *text)
 		PQfreemem(error);
 		return result;
 	}
-	hosts = count_pieces(value_of_database_option(options, "host"));
-	if (count_pieces(value_of_database_option(options, "hostaddr")) > hosts)
-		hosts = count_pieces(value_of_database_option(options, "hostaddr"));
+	hosts = str_count_pieces(str_from(value_of_database_option(options, "host")), ',');
+	if (str_count_pieces(str_from(value_of_database_option(options, "hostaddr")), ',') > hosts)
+		hosts = str_count_pieces(str_from(value_of_database_option(options, "hostaddr")),
+					 ',');
 	if (*value_of_database_option(options, "service") != '\0')
 		result = refuse_conninfo(
 			"service is not read: write what it says into database itself");

@@ -14,18 +14,13 @@
 #include "filing/decode/mime/internal.h"
 #include <string.h>
 
-static bool is_byte_of_set(char byte, const char *set)
-{
-	return byte != '\0' && strchr(set, byte) != NULL;
-}
-
 static bool is_unclear(const struct decode_list_work *work, char byte)
 {
 	if (work->is_quoted)
 		return byte == '\\';
 	if (byte == '"')
 		return work->last != '\0' && work->last != ',';
-	return is_byte_of_set(byte, "([\\") || (byte == '@' && work->last == '<');
+	return str_is_one_of(byte, "([\\") || (byte == '@' && work->last == '<');
 }
 
 void decode_list_work_take(struct decode_list_work *work, char byte)
@@ -33,12 +28,12 @@ void decode_list_work_take(struct decode_list_work *work, char byte)
 	work->steps += 1 + work->restarts;
 	if (byte == ',')
 		work->restarts++;
-	if (is_byte_of_set(byte, " \t\r\n"))
+	if (str_is_one_of(byte, " \t\r\n"))
 		return;
 	work->is_unclear |= is_unclear(work, byte);
 	if (byte == '"')
 		work->is_quoted = !work->is_quoted;
-	else if (!work->is_quoted && !work->is_unclear && is_byte_of_set(byte, "<@:;>"))
+	else if (!work->is_quoted && !work->is_unclear && str_is_one_of(byte, "<@:;>"))
 		work->restarts = 0;
 	work->last = byte;
 }

@@ -13,15 +13,6 @@ enum {
 	IDLE_S = 60, /* of clients that are gone: their transactions and locks end then */
 };
 
-static size_t count_mariadb_hosts(const char *list)
-{
-	size_t count = 1;
-
-	for (; *list != '\0'; list++)
-		count += *list == ',';
-	return count;
-}
-
 /* ---- settings ---- */
 
 /* A string, ended by a NUL: empty without a file. */
@@ -206,7 +197,7 @@ int record_mariadb_connect(struct record_sql *sql)
 {
 	struct record_mariadb *mariadb = (struct record_mariadb *)sql;
 	struct str rest = str_from(mariadb->hosts);
-	size_t hosts = count_mariadb_hosts(mariadb->hosts);
+	size_t hosts = str_count_pieces(str_from(mariadb->hosts), ',');
 	struct str host;
 	int error = -ENOTCONN;
 

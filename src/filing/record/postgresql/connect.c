@@ -58,19 +58,11 @@ static const char *value_of_conninfo_option(const PQconninfoOption *options, con
 	return "";
 }
 
-static size_t count_postgresql_hosts(const char *list)
-{
-	size_t count = 1;
-
-	for (; *list != '\0'; list++)
-		count += *list == ',';
-	return count;
-}
-
 static size_t count_hosts(const PQconninfoOption *options)
 {
-	size_t names = count_postgresql_hosts(value_of_conninfo_option(options, "host"));
-	size_t addresses = count_postgresql_hosts(value_of_conninfo_option(options, "hostaddr"));
+	size_t names = str_count_pieces(str_from(value_of_conninfo_option(options, "host")), ',');
+	size_t addresses =
+		str_count_pieces(str_from(value_of_conninfo_option(options, "hostaddr")), ',');
 
 	return names > addresses ? names : addresses;
 }
@@ -81,7 +73,7 @@ static struct str piece_of(const char *list, size_t i)
 	struct str rest = str_from(list);
 	struct str piece = rest;
 
-	if (count_postgresql_hosts(list) == 1)
+	if (str_count_pieces(str_from(list), ',') == 1)
 		return rest;
 	for (size_t at = 0; at <= i; at++)
 		if (!str_split(&rest, ',', &piece))

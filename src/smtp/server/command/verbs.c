@@ -304,14 +304,6 @@ static bool is_out_of_step(const struct smtp_server *s, const struct verb *verb,
 	return !s->is_extended || (verb != NULL && verb->is_last);
 }
 
-static bool has_control_characters(struct str line)
-{
-	for (size_t i = 0; i < line.length; i++)
-		if ((unsigned char)line.data[i] < ' ' || line.data[i] == 0x7f)
-			return true;
-	return false;
-}
-
 static struct str verb_name_of_line(struct str line)
 {
 	ptrdiff_t space = str_find(line, ' ');
@@ -373,7 +365,7 @@ static bool is_command_refused(struct smtp_server *s, const struct verb *verb, s
 		*step_out = smtp_reply_last(s, 554, "5.5.0", SMTP_TLS_TOO_EARLY);
 	else if (s->line_is_long)
 		*step_out = refuse_line(s, line, "5.5.6", "The line is too long");
-	else if (has_control_characters(line))
+	else if (str_has_control(line))
 		*step_out = refuse_line(s, line, "5.5.2", "Control characters, or a CR alone");
 	else if (verb == NULL)
 		*step_out = smtp_reply(s, 500, "5.5.1", "Unknown command");
