@@ -140,33 +140,6 @@ static void retry_awake(struct manager *manager, struct message *message)
 		message->facts.is_released = true;
 }
 
-/* What keeps the message from its turn: a pause, or that there is no room in memory; false:
- * nothing, or a trigger. */
-static bool find_pause(const struct request *request, const struct message *message,
-		       const struct sleeper *sleeper, struct transport_pause *pause_out)
-{
-	static const struct transport_pause unmapped = {
-		.destination = "memory",
-		.reason = "there is no room to find out where more messages go; this one is looked "
-			  "at when others are done",
-	};
-	struct manager *manager = request->manager;
-
-	if (message != NULL)
-		return deliver_paused_by(manager, message, pause_out);
-	if (sleeper == NULL)
-		return false;
-	*pause_out = unmapped;
-	return sleeper->waiters == wake_unmapped(manager->wake) ||
-	       transports_pause_of_waiters(manager->transports, sleeper->waiters,
-					   os_clock_monotonic_us(), pause_out);
-}
-
-static void tell_why(const struct request *request, const struct transport_pause *pause)
-{
-	buffer_append_format(request->told, "(%s: %s)", pause->destination, pause->reason);
-}
-
 /* What it cannot do is told: wait for the end of a pause. */
 static enum order_code retry_message(const struct request *request)
 {
@@ -179,9 +152,9 @@ static enum order_code retry_message(const struct request *request)
 		retry_awake(manager, request->message);
 	else
 		retry_sleeper(manager, request->sleeper);
-	if (find_pause(request, message_find(manager, request->id.number),
-		       sleepers_find(&manager->sleepers, request->id.number), &pause))
-		tell_why(request, &pause);
+	if (why_is_paused(manager, message_find(manager, request->id.number),
+			  sleepers_find(&manager->sleepers, request->id.number), &pause))
+		buffer_append_format(request->told, "(%s: %s)", pause.destination, pause.reason);
 	return ORDER_OK;
 }
 
@@ -239,28 +212,9 @@ static enum order_code apply_order_to_message(const struct request *request)
 	return ORDER_OK;
 }
 
-/* The name of a trigger; or in parentheses what keeps it from its turn. Otherwise it does not wait,
- * or only for its turn. */
 static enum order_code tell_why_message_waits(const struct request *request)
 {
-	struct trigger *trigger = NULL;
-	struct transport_pause pause;
-
-	if (find_pause(request, request->message, request->sleeper, &pause))
-		tell_why(request, &pause);
-	else if (request->sleeper != NULL)
-		trigger =
-			triggers_of_waiters(request->manager->triggers, request->sleeper->waiters);
-	if (trigger != NULL)
-		buffer_append_str(request->told, trigger_name(trigger));
-	return ORDER_OK;
-}
-
-static enum order_code tell_whether_crowded(const struct request *request)
-{
-	if (transports_have_waiters(request->manager->transports) ||
-	    wake_unmapped(request->manager->wake)->count > 0)
-		buffer_append_string(request->told, "yes");
+	why_tell(request->manager, request->message, request->sleeper, request->told);
 	return ORDER_OK;
 }
 
@@ -349,10 +303,21 @@ static const struct {
 	[ORDER_REQUEUE] = {true, apply_order_to_message},
 	[ORDER_ACCEPT] = {true, apply_order_to_message},
 	[ORDER_WHY] = {true, tell_why_message_waits},
-	[ORDER_CROWDED] = {false, tell_whether_crowded},
 	[ORDER_PAUSED] = {false, tell_next_pause},
 	[ORDER_SAID] = {false, tell_server_limit},
 };
+
+/* Why a message waits, if who knows cannot say for now. */
+static enum order_code tell_obstacle(enum order_code code, struct buffer *told)
+{
+	struct str text = code == ORDER_NO_QUEUE
+				  ? STR("the queue, or what its mail waits for, is not read yet")
+			  : code == ORDER_BUSY ? STR("it has not been looked at since the start")
+					       : order_refusal(code).text;
+
+	buffer_append_format(told, "(send: " STR_FORMAT ")", STR_ARGUMENTS(text));
+	return ORDER_OK;
+}
 
 enum order_code command_carry_out(void *context, const struct order *order, struct buffer *told)
 {
@@ -361,8 +326,10 @@ enum order_code command_carry_out(void *context, const struct order *order, stru
 
 	if (!queue_link_is_up(request.manager->queue) ||
 	    !triggers_are_read(request.manager->triggers))
-		return ORDER_NO_QUEUE;
-	if (rows[order->kind].is_of_message)
+		code = ORDER_NO_QUEUE;
+	else if (rows[order->kind].is_of_message)
 		code = find_subject(&request);
+	if (order->kind == ORDER_WHY && order_code_is_passing(code))
+		return tell_obstacle(code, told);
 	return code == ORDER_OK ? rows[order->kind].carry_out(&request) : code;
 }

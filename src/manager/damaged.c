@@ -29,6 +29,7 @@ enum message_state damaged_set_aside(struct manager *manager, struct message *me
 	if (error < 0 && error != -EPROTO) /* that is logged */
 		log_event(EVENT_QUEUE_ERROR, log_number(number, (int64_t)message->id.number),
 			  log_string(operation, "set aside"), log_error(error));
+	message->facts.rest = MESSAGE_RESTS_UNREADABLE;
 	if (error < 0)
 		return message_sleep(manager, message, NULL, os_clock_wall_us() + AGAIN_US);
 	queue_link_remove(manager->queue, QUEUE_REMOVE_TODO, stage, message->id.number);

@@ -38,6 +38,7 @@ enum message_state decide_again(struct manager *manager, struct message *message
 		recorder_soon(manager->recorder, &message->recording, recorder_delay_us());
 		return MESSAGE_OWING;
 	}
+	message->facts.rest = MESSAGE_RESTS_UNRECORDED;
 	return message_sleep(manager, message, NULL, os_clock_wall_us() + TRY_AGAIN_US);
 }
 
@@ -100,6 +101,7 @@ enum message_state decide_record_failed(struct manager *manager, struct message 
 
 		if (notice_us < due_us)
 			due_us = notice_us;
+		message->facts.rest = MESSAGE_RESTS_UNRECORDED;
 		return message_sleep(manager, message, NULL, due_us > again_us ? due_us : again_us);
 	}
 	recorder_soon(manager->recorder, &message->recording,
@@ -219,8 +221,10 @@ static enum message_state map_anew(struct manager *manager, struct message *mess
 		return record_soon(manager, message);
 	if (must_report_delay(manager, message))
 		return conclude_message(manager, message);
-	if (!share_may_map(&manager->share, false))
+	if (!share_may_map(&manager->share, false)) {
+		message->facts.rest = MESSAGE_RESTS_FOR_ROOM;
 		return await_with(manager, message, NULL, os_clock_wall_us() + MAP_AGAIN_US);
+	}
 	message_weigh(manager, message, message->units, true);
 	resolver_ask(manager->resolver, message, message->id.number, envelope);
 	return MESSAGE_MAPPING;

@@ -9,6 +9,7 @@
  *   manager.c    creates and frees the parts
  *   hear/        events from the parts, by origin
  *   command.c    carries out operators' orders
+ *   why.c        what a message waits for, for people
  *   stop.c       whether everything is at rest
  *   busy.c       jobs that were not tried because their destination has had enough
  *   report.c     what helpers report of jobs
@@ -218,6 +219,17 @@ void busy_take(void *context, void *job, const struct ipc_job_busy *busy);
 
 /* Carries out an order: ORDER_OK, or why not. */
 enum order_code command_carry_out(void *context, const struct order *order, struct buffer *told);
+
+/* --- why.c --- */
+
+/* Appends what MESSAGE, or SLEEPER if it is NULL, waits for to TOLD: the name of a trigger, or
+ * "(WHERE: REASON)". Nothing only if it sleeps for the time in its control file. */
+void why_tell(struct manager *manager, const struct message *message, const struct sleeper *sleeper,
+	      struct buffer *told);
+/* What keeps it from its turn: a pause, or that there is no room in memory; false: nothing, or a
+ * trigger. Both may be NULL: it has ended. */
+bool why_is_paused(struct manager *manager, const struct message *message,
+		   const struct sleeper *sleeper, struct transport_pause *pause_out);
 
 /* --- stop.c --- */
 

@@ -37,6 +37,7 @@ static enum message_state wait_unreadable(struct manager *manager, struct messag
 					  const void *detail)
 {
 	(void)detail;
+	message->facts.rest = MESSAGE_RESTS_UNREADABLE;
 	return message_sleep(manager, message, NULL, os_clock_wall_us() + UNREADABLE_US);
 }
 

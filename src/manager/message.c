@@ -24,6 +24,7 @@ struct message *message_new(struct manager *manager, uint64_t number, struct mes
 
 	message->id.number = number;
 	message->facts = facts;
+	message->facts.rest = MESSAGE_RESTS_FOR_TIME;
 	message->recording.message = message;
 	message->state = MESSAGE_READING;
 	manager->in_state[MESSAGE_READING]++;

@@ -55,7 +55,6 @@ static const struct {
 	[ORDER_PAUSED] = {"paused", take_name_argument},
 	[ORDER_SAID] = {"said", take_name_argument},
 	[ORDER_ACCEPT] = {"accept", take_id_argument},
-	[ORDER_CROWDED] = {"crowded", take_no_argument},
 };
 
 bool order_kind_find(struct str text, enum order_kind *kind_out)

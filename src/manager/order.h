@@ -14,13 +14,13 @@
  *   remove ID         give up undecided deliveries without a report
  *   requeue ID        look up the addresses of undecided deliveries again, and try them
  *   accept ID         deliver the data as they are now, though the disk has changed them
- *   why ID            the trigger that all of it waits for: "ok NAME"; "ok (DESTINATION: REASON)"
- * if it waits for something else than its turn; or "ok" crowded           "ok yes" if messages
- * sleep because there is no room in memory, else "ok" paused [NAME]     a destination that has a
- * pause, the first or that after NAME: "ok DOMAIN MILLISECONDS JOBS REASON", or "ok" if none. The
- * domain "*" stands for all: the load has reached load_queue said [N]          what a server said
- * lately that changes how mail goes to it, the latest or the N-th before: "ok" and as said_tell(),
- * or "ok" if there are no more
+ *   why ID            what it waits for: "ok TRIGGER", or "ok (WHERE: REASON)"; "ok" if that is the
+ *                     time in its control file
+ *   paused [NAME]     a destination that has a pause, the first or that after NAME: "ok DOMAIN
+ *                     MILLISECONDS JOBS REASON", or "ok" if none; the domain "*" stands for all:
+ *                     the load has reached load_queue
+ *   said [N]          what a server said lately that changes how mail goes to it, the latest or
+ *                     the N-th before: "ok" and as said_tell(), or "ok" if there are no more
  *
  * ID is a message's number, or number and birth time. The answer is "ok", "ok WHAT" to a question,
  * or "err REASON": each code has one fixed reason, which is also shown to people.
@@ -46,7 +46,6 @@ enum order_kind {
 	ORDER_REQUEUE,
 	ORDER_ACCEPT,
 	ORDER_WHY,
-	ORDER_CROWDED,
 	ORDER_PAUSED,
 	ORDER_SAID,
 	ORDER_KINDS,

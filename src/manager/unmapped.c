@@ -78,6 +78,7 @@ enum message_state unmapped_wait(struct manager *manager, struct message *messag
 	if (trigger != NULL)
 		return await_with(manager, message, trigger_waiters(trigger),
 				  notice_us < latest_us ? notice_us : latest_us);
+	message->facts.rest = MESSAGE_RESTS_FOR_DIRECTORY;
 	return await_with(manager, message, NULL, ask_again_us(message));
 }
 

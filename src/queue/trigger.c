@@ -83,7 +83,9 @@ int queue_trigger_is_set(struct queue_store *store, struct str name)
 	return result < 0 ? result : 1;
 }
 
-int queue_trigger_read_until(struct queue_store *store, struct str name, struct buffer *until)
+/* Appends what follows FIELD in a line of the trigger's file. */
+static int read_trigger_field(struct queue_store *store, struct str name, struct str field,
+			      struct buffer *out)
 {
 	char path[TRIGGER_PATH_SIZE];
 	char text[TEXT_MAX];
@@ -102,9 +104,21 @@ int queue_trigger_read_until(struct queue_store *store, struct str name, struct 
 		return (int)length;
 	rest = str_slice(text, (size_t)length);
 	while (rest.length > 0 && str_split(&rest, '\n', &line))
-		if (str_starts_with(line, STR("until: ")))
-			buffer_append_str(until, str_skip(line, strlen("until: ")));
+		if (str_starts_with(line, field))
+			buffer_append_str(out, str_skip(line, field.length));
 	return 0;
+}
+
+int queue_trigger_read_until(struct queue_store *store, struct str name, struct buffer *until)
+{
+	return read_trigger_field(store, name, STR("until: "), until);
+}
+
+int queue_trigger_read_reason(struct queue_store *store, struct str name, struct buffer *reason)
+{
+	return queue_trigger_name_is_valid(name)
+		       ? read_trigger_field(store, name, STR("reason: "), reason)
+		       : -EINVAL;
 }
 
 int queue_trigger_release(struct queue_store *store, struct str name)

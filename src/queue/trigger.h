@@ -24,6 +24,9 @@ MUST_CHECK int queue_trigger_is_set(struct queue_store *store, struct str name);
 /* Appends the UNTIL of queue_trigger_set_until(), if there is one. -ENOENT, -EIO. */
 MUST_CHECK int queue_trigger_read_until(struct queue_store *store, struct str name,
 					struct buffer *until);
+/* Appends why it was set, for people. -ENOENT, -EIO. */
+MUST_CHECK int queue_trigger_read_reason(struct queue_store *store, struct str name,
+					 struct buffer *reason);
 /* Removes the file; no error when it is gone. */
 MUST_CHECK int queue_trigger_release(struct queue_store *store, struct str name);
 /* Calls EACH with every name; stops when it returns something else than 0. */

@@ -82,6 +82,9 @@ def test_a_paused_transport_is_told(node, run, listing):
     wait_until(lambda: listing(mx)[0].get("pause") == pause, "the reason")
     assert f"({reason})" in run(mx, "queue", "list").stdout.decode()
     assert f"({reason})" in run(mx, "mailq").stdout.decode()
+    number = listing(mx)[0]["id"]
+    assert f"\n({reason})\n" in run(mx, "queue", "show", number).stdout.decode()
+    assert json.loads(run(mx, "queue", "show", number, "--json").stdout)["pause"] == pause
     told = run(mx, "queue", "retry", "--all").stdout.decode()
     assert told == f"retry: 1 done, 0 refused\n         1  will be tried later: {reason}\n"
     message, summary = map(json.loads, run(mx, "queue", "retry", "--all", "--json").stdout.splitlines())
@@ -91,6 +94,21 @@ def test_a_paused_transport_is_told(node, run, listing):
     mx.write_configuration()
     mx.reload()
     wait_until(lambda: not listing(mx), "it is delivered")
+
+
+def test_a_node_that_does_not_run_is_told(stuck, run, listing):
+    """Also of mail that a trigger holds back while it runs; what has a time of its own shows that."""
+    mx, _ = stuck(2)
+    (trigger,) = mx.trigger_files()
+    untried = [m for m in listing(mx) if m["state"] == "queued"]
+    assert [m["trigger"] for m in untried] == [trigger]
+    assert "connection" in untried[0]["trigger_reason"].lower(), untried
+    assert f"    ({untried[0]['trigger_reason']})\n    (waits for {trigger})\n" in run(mx, "mailq").stdout.decode()
+    mx.stop()
+    reason = "nothing is tried, because Stagepost does not run, or has not begun yet"
+    [stopped] = [m for m in listing(mx) if m["state"] == "queued"]
+    assert stopped["pause"] == {"destination": "send", "reason": reason}
+    assert f"(send: {reason})" in run(mx, "queue", "show", stopped["id"]).stdout.decode()
 
 
 def test_who_has_sent_it_selects(node, run, listing):

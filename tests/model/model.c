@@ -172,12 +172,29 @@ static void check_turns(void)
 
 static struct model_message *any_message(void);
 
+/* Whoever asks what M waits for gets an answer, or finds it in the control file. */
+static void check_reason(const struct model_message *m, const struct sleeper *sleeper)
+{
+	const struct message *message = message_find(manager, m->id.number);
+	struct buffer told CLEANUP(buffer_clear) = {0};
+	bool is_for_time = sleeper != NULL && sleeper->waiters == NULL &&
+			   sleeper->due_us > model_wall_us && m->is_at_s5;
+
+	if (message == NULL && sleeper == NULL)
+		return;
+	why_tell(manager, message, sleeper, &told);
+	if (told.length == 0 && !is_for_time)
+		model_fail("message %" PRIu64 " waits, and nobody can say for what", m->id.number);
+}
+
 static void check_asleep(void)
 {
 	const struct model_message *m = any_message();
 	const struct sleeper *sleeper =
 		m != NULL ? sleepers_find(&manager->sleepers, m->id.number) : NULL;
 
+	if (m != NULL)
+		check_reason(m, sleeper);
 	if (sleeper != NULL)
 		model_check_asleep(m, sleeper,
 				   triggers_of_waiters(manager->triggers, sleeper->waiters) !=

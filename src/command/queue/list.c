@@ -99,14 +99,6 @@ static void limit_filter_to_own_messages(struct listing_filter *filter)
 		filter->is_of_one_user = true;
 }
 
-static bool has_paused(const struct config *config)
-{
-	for (size_t i = 0; i < config->transport_count; i++)
-		if (config->transports[i].paused)
-			return true;
-	return false;
-}
-
 static int list_queue(const char *config_file, const struct listing_filter *wanted,
 		      const struct list_order *order)
 {
@@ -120,7 +112,6 @@ static int list_queue(const char *config_file, const struct listing_filter *want
 	limit_filter_to_own_messages(&limited);
 	limited.ask_why = manager_why_ask;
 	limited.why_context = &why;
-	limited.has_pauses = store != NULL && (has_paused(config) || manager_why_has_pauses(&why));
 	if (store != NULL && !queue_filter_transport_exists(filter, config, store))
 		status = COMMAND_USAGE;
 	else if (store != NULL)

@@ -6,6 +6,7 @@
 #include "mail/text/text.h"
 #include "os/file/file.h"
 #include "queue/update.h"
+#include "supervisor/talk/manager_why.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -148,6 +149,18 @@ static void print_hold(const struct listing_entry *entry)
 	printf("(" STR_FORMAT ")\n", STR_ARGUMENTS(buffer_view(&text)));
 }
 
+static void print_reason(const struct listing_entry *entry)
+{
+	struct buffer text CLEANUP(buffer_clear) = {0};
+	struct str rest;
+	struct str line;
+
+	listing_print_why(entry, &text);
+	rest = buffer_view(&text);
+	while (rest.length > 0 && str_split(&rest, '\n', &line)) /* not indented as in a list */
+		print_safely(str_skip(line, strlen("    ")));
+}
+
 static void print_shown_message(const struct shown *shown)
 {
 	struct str control = buffer_view(&shown->control);
@@ -158,6 +171,7 @@ static void print_shown_message(const struct shown *shown)
 		print_safely(control);
 		if (shown->entry.is_held)
 			print_hold(&shown->entry);
+		print_reason(&shown->entry);
 		print_safely(buffer_view(&shown->damage));
 		putchar('\n');
 		print_safely(header);
@@ -209,13 +223,15 @@ static int refuse_message_id(const char *id, int error)
 	return COMMAND_FAILED;
 }
 
-static int show_message(struct queue_store *store, const char *id, bool json)
+static int show_message(struct queue_store *store, struct manager_why *why, const char *id,
+			bool json)
 {
 	struct shown shown CLEANUP(clear_shown) = {.is_json = json};
 	int error = find_and_read(store, id, &shown);
 
 	if (error < 0)
 		return refuse_message_id(id, error);
+	listing_learn_why(store, manager_why_ask, why, &shown.entry);
 	print_shown_message(&shown);
 	return COMMAND_OK;
 }
@@ -317,7 +333,9 @@ const struct command_option command_queue_show_options[] = {
 int command_queue_show(const struct command *command, int argc, char **argv)
 {
 	struct show_options options = {.body = false};
+	struct manager_why why = {.run = NULL};
 	struct queue_store *store;
+	struct config *config;
 	int status;
 
 	if (!command_parse(command, argc, argv, &options.common, &status))
@@ -326,12 +344,18 @@ int command_queue_show(const struct command *command, int argc, char **argv)
 		return command_usage(command, "show needs one ID");
 	if (options.body && options.common.json)
 		return command_usage(command, "--body is no JSON");
-	store = command_queue_open(options.common.config_file);
-	if (store == NULL)
+	config = command_config(options.common.config_file);
+	store = config != NULL ? command_queue_open_to_read(config) : NULL;
+	if (store == NULL) {
+		config_free(config);
 		return COMMAND_FAILED;
-	status = options.body
-			 ? show_content(store, argv[options.common.first])
-			 : show_message(store, argv[options.common.first], options.common.json);
+	}
+	why.run = config->run;
+	status = options.body ? show_content(store, argv[options.common.first])
+			      : show_message(store, &why, argv[options.common.first],
+					     options.common.json);
+	manager_why_clear(&why);
 	queue_store_close(store);
+	config_free(config);
 	return status;
 }

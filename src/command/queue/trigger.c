@@ -179,7 +179,8 @@ static int list_triggers(const struct command *command, int argc, char **argv)
 {
 	struct list_options options = {.count = false};
 	struct manager_why why = {.run = NULL};
-	const struct listing_filter everything = {.ask_why = manager_why_ask, .why_context = &why};
+	const struct listing_filter everything = {
+		.ask_why = manager_why_ask, .why_context = &why, .wants_triggers_only = true};
 	struct trigger_list list = {0};
 	struct config *config;
 	int result;

@@ -121,25 +121,6 @@ bool transports_pause_of_waiters(const struct transports *transports, const stru
 	return true;
 }
 
-static bool has_waiters(const struct destination *destination)
-{
-	if (destination->retries.parked.count > 0)
-		return true;
-	for (const struct flow *flow = destination->flows; flow != NULL; flow = flow->hh.next)
-		if (flow->parked.count > 0)
-			return true;
-	return false;
-}
-
-bool transports_have_waiters(const struct transports *transports)
-{
-	for (const struct transport *t = transports->first; t != NULL; t = t->next)
-		for (const struct destination *d = t->destinations; d != NULL; d = d->hh.next)
-			if (has_waiters(d))
-				return true;
-	return false;
-}
-
 bool transport_next_pause(const struct transport *transport, struct str after, int64_t now_us,
 			  struct transport_pause *pause_out)
 {

@@ -32,6 +32,18 @@ const char *job_destination(const struct job *job)
 	return job->destination->name;
 }
 
+struct transport_turn job_turn(const struct job *job)
+{
+	const struct destination *destination = job->destination;
+
+	return (struct transport_turn){
+		.destination = destination->name[0] != '\0' ? destination->name
+							    : destination->transport->name,
+		.in_flight = destination->in_flight,
+		.waiting = destination->waiting,
+	};
+}
+
 bool job_waits(const struct job *job)
 {
 	return job->flow != NULL;

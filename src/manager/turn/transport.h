@@ -132,6 +132,12 @@ int transport_add(struct transport *transport, const struct transport_delivery *
 void transport_join(struct transport *transport, const struct transport_delivery *delivery);
 /* Whether JOB waits, and is not in flight. */
 bool job_waits(const struct job *job);
+/* Where JOB is. */
+struct transport_turn {
+	const char *destination;   /* or the service, if it has no other name */
+	size_t in_flight, waiting; /* jobs there, JOB among them */
+};
+struct transport_turn job_turn(const struct job *job);
 /* A job that waits although its deliveries were to be looked at by NOW_US, time of day; NULL:
  * none. */
 struct job *transports_overdue(const struct transports *transports, int64_t now_us);
@@ -176,8 +182,6 @@ bool transport_pause_of(const struct transport *transport, struct str destinatio
  * for more jobs. False: WAITERS are not of a transport. */
 bool transports_pause_of_waiters(const struct transports *transports, const struct waiters *waiters,
 				 int64_t now_us, struct transport_pause *pause_out);
-/* Whether any message sleeps so. */
-bool transports_have_waiters(const struct transports *transports);
 /* A job that waits at JOB's destination, and must not while the pause lasts: its message is to
  * sleep. JOB itself is the last. NULL: none. */
 struct job *job_to_sleep_beside(const struct job *job);

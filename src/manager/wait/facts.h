@@ -23,6 +23,15 @@ enum message_order {
 	MESSAGE_ORDER_ACCEPT,  /* deliver its data as they are now, though they are damaged */
 };
 
+/* Why it sleeps until a time, besides what its control file says. */
+enum message_rest {
+	MESSAGE_RESTS_FOR_TIME,      /* nothing besides */
+	MESSAGE_RESTS_FOR_DIRECTORY, /* which answers, and does not know for now */
+	MESSAGE_RESTS_FOR_ROOM,      /* to be mapped anew */
+	MESSAGE_RESTS_UNREADABLE,
+	MESSAGE_RESTS_UNRECORDED, /* the disk has not taken what became of it */
+};
+
 struct message_facts {
 	unsigned place : 2;       /* enum message_place */
 	unsigned stage : 4;       /* enum mail_stage; of S4 */
@@ -32,6 +41,7 @@ struct message_facts {
 	unsigned is_found : 1;    /* by a scan, in todo/: not logged yet */
 	unsigned is_listed : 1;   /* due according to intd/due: its file has not been looked at */
 	unsigned is_reported : 1; /* what became of it, to its sender, but it could not be ended */
+	unsigned rest : 3;        /* enum message_rest: of one that sleeps */
 	unsigned is_partial : 1; /* some of its deliveries wait for a place in a class of hosts, and
 				  * others for something else */
 };

@@ -224,27 +224,6 @@ static int show_listing_entry(struct walk *walk, const struct listing_entry *ent
 	return walk->each(walk->context, entry);
 }
 
-/* Whether a delivery has not been tried, so that no record shows what it waits for. */
-static bool is_untried(const struct queue_control *control)
-{
-	for (size_t i = 0; control->is_mapped && i < control->delivery_count; i++)
-		if (control->deliveries[i].outcome == QUEUE_PENDING)
-			return true;
-	return !control->is_mapped;
-}
-
-static void learn_why(const struct walk *walk, struct listing_entry *entry, struct buffer *name)
-{
-	if (walk->filter->ask_why == NULL || entry->control == NULL || !is_untried(entry->control))
-		return;
-	walk->filter->ask_why(walk->filter->why_context, entry->control->envelope->id, name);
-	if (name->length > 2 && buffer_data(name)[0] == '(')
-		entry->pause = str_slice(buffer_data(name) + 1, name->length - 2);
-	else if (queue_trigger_kind(buffer_view(name)) !=
-		 QUEUE_TRIGGER_HOLD) /* holds are found elsewhere */
-		entry->waits_for = buffer_view(name);
-}
-
 /* Of the disk or of this process: the message may be sound. A filter would leave it out, and nobody
  * would know. */
 static bool is_failure(int error)
@@ -255,7 +234,6 @@ static bool is_failure(int error)
 
 static int visit_queued_message(void *context, uint64_t number)
 {
-	struct buffer why CLEANUP(buffer_clear) = {0};
 	struct walk *walk = context;
 	struct listing_entry entry = {
 		.number = number, .is_preprocessed = walk->in_info, .stage = walk->stage};
@@ -271,7 +249,8 @@ static int visit_queued_message(void *context, uint64_t number)
 		return result;
 	result = listing_learn_hold(walk->store, &entry);
 	if (result == 0) {
-		learn_why(walk, &entry, &why);
+		listing_learn_why(walk->store, walk->filter->ask_why, walk->filter->why_context,
+				  &entry);
 		result = show_listing_entry(walk, &entry);
 	}
 	queue_control_free(entry.control);
@@ -322,13 +301,13 @@ static int is_any_trigger(void *context, struct str name)
 	return 1;
 }
 
-/* Without any triggers and pauses the manager need not be asked. */
+/* Without any triggers the manager need not be asked for one. */
 static struct listing_filter filter_for(struct queue_store *store,
 					const struct listing_filter *filter)
 {
 	struct listing_filter own = *filter;
 
-	if (own.ask_why != NULL && !own.has_pauses &&
+	if (own.ask_why != NULL && own.wants_triggers_only &&
 	    queue_trigger_each(store, is_any_trigger, NULL) == 0)
 		own.ask_why = NULL;
 	return own;

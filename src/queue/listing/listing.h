@@ -25,8 +25,18 @@ struct listing_entry {
 	struct str held_until;         /* the trigger with which the hold ends; empty: none */
 	struct str waits_for;          /* the trigger that all of it waits for, if no record of a
 					* delivery has it; empty: none, or unknown */
-	struct str pause;              /* why those who are tried before it are not, for people */
+	struct str waits_because;      /* what its file says of that trigger, for people */
+	struct str pause;              /* "WHERE: REASON", for people: what else it waits for */
 };
+
+/* Asks what a message waits for that could be tried now: appends the trigger's name,
+ * "(WHERE: REASON)", or nothing, to WHY. */
+typedef void listing_ask_why(void *context, struct mail_id id, struct buffer *why);
+
+/* Sets waits_for, waits_because and pause of ENTRY, a message, if its records do not say why it is
+ * not tried. */
+void listing_learn_why(struct queue_store *store, listing_ask_why *ask, void *context,
+		       struct listing_entry *entry);
 
 /* An empty text matches everything. Addresses are compared ignoring case. */
 struct listing_filter {
@@ -51,10 +61,8 @@ struct listing_filter {
 	struct config_network client; /* only messages that a client there has sent */
 	bool is_of_one_user;          /* only messages that UID queued by a command */
 	unsigned long uid;
-	/* Asks what a message waits for that has not been tried: appends the trigger's name, a
-	 * pause in parentheses, or nothing, to NAME. NULL: not asked. */
-	void (*ask_why)(void *context, struct mail_id id, struct buffer *name);
-	bool has_pauses; /* it is asked also if there is no trigger */
+	listing_ask_why *ask_why; /* NULL: not asked */
+	bool wants_triggers_only; /* it need not be asked while there is none */
 	void *why_context;
 };
 
@@ -145,6 +153,8 @@ MUST_CHECK int listing_groups(struct queue_store *store, enum listing_by by,
 void listing_print(const struct listing_entry *entry, struct buffer *out);
 /* Of a message that is held: "held by the operator until maint is released". */
 void listing_print_hold(const struct listing_entry *entry, struct buffer *out);
+/* What else than its control file says it waits for, a line each; nothing if that is nothing. */
+void listing_print_why(const struct listing_entry *entry, struct buffer *out);
 void listing_print_heading(struct buffer *out);
 /* As the field NAME of JSON: PAUSE, "DESTINATION: REASON", as an object. */
 void listing_print_pause_json(const char *name, struct str pause, struct buffer *out);

@@ -46,13 +46,26 @@ static void print_indented_address(struct buffer *out, struct str address)
 	buffer_append_byte(out, '\n');
 }
 
+static void print_in_parentheses(struct buffer *out, const char *before, struct str text)
+{
+	if (text.length == 0)
+		return;
+	buffer_append_string(out, "    (");
+	buffer_append_string(out, before);
+	mail_text_append(out, text, MAIL_TEXT_ASCII);
+	buffer_append_string(out, ")\n");
+}
+
 static void print_wait(struct buffer *out, struct str trigger)
 {
-	if (trigger.length == 0)
-		return;
-	buffer_append_string(out, "    (waits for ");
-	mail_text_append(out, trigger, MAIL_TEXT_ASCII);
-	buffer_append_string(out, ")\n");
+	print_in_parentheses(out, "waits for ", trigger);
+}
+
+void listing_print_why(const struct listing_entry *entry, struct buffer *out)
+{
+	print_in_parentheses(out, "", entry->waits_because);
+	print_wait(out, entry->waits_for);
+	print_in_parentheses(out, "", entry->pause);
 }
 
 /* Once its recipients are resolved, the deliveries say this. */
@@ -81,11 +94,7 @@ static void print_delivery(struct buffer *out, const struct queue_delivery *deli
 {
 	if (!is_undecided_delivery(delivery))
 		return;
-	if (delivery->text.length > 0) {
-		buffer_append_string(out, "    (");
-		mail_text_append(out, delivery->text, MAIL_TEXT_ASCII);
-		buffer_append_string(out, ")\n");
-	}
+	print_in_parentheses(out, "", delivery->text);
 	if (delivery->outcome == QUEUE_WAIT)
 		print_wait(out, delivery->trigger);
 	if (delivery->is_requeued)
@@ -129,12 +138,7 @@ void listing_print(const struct listing_entry *entry, struct buffer *out)
 	print_deadline(out, &control->envelope->deadline);
 	if (!control->is_mapped)
 		print_release(out, control->envelope->release_us);
-	print_wait(out, entry->waits_for);
-	if (entry->pause.length > 0) {
-		buffer_append_string(out, "    (");
-		mail_text_append(out, entry->pause, MAIL_TEXT_ASCII);
-		buffer_append_string(out, ")\n");
-	}
+	listing_print_why(entry, out);
 	for (size_t i = 0; control->is_mapped && i < control->delivery_count; i++)
 		print_delivery(out, &control->deliveries[i]);
 	for (size_t i = 0; !control->is_mapped && i < control->envelope->recipient_count; i++)
@@ -294,6 +298,8 @@ void listing_print_json(const struct listing_entry *entry, struct buffer *out)
 		json_field_text(out, "held_until", entry->held_until);
 	if (entry->waits_for.length > 0)
 		json_field_text(out, "trigger", entry->waits_for);
+	if (entry->waits_because.length > 0)
+		json_field_text(out, "trigger_reason", entry->waits_because);
 	if (entry->pause.length > 0)
 		listing_print_pause_json("pause", entry->pause, out);
 	append_json_time(out, "born", envelope->id.born_us);
