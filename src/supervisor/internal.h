@@ -165,6 +165,7 @@ struct supervisor {
 	bool is_late;
 	int exit_status;
 	struct buffer failure; /* why nothing can start; otherwise "" */
+	struct buffer unbound; /* the socket that could not be bound, and why */
 	struct buffer faults;  /* what the start found without that; shown until all are ready */
 	struct transcripts *transcripts; /* watchers of sessions */
 	struct ipc_server *limits_server;

@@ -56,9 +56,12 @@ static void keep_sockets(struct supervisor *supervisor)
 
 static void refuse_sockets(struct supervisor *supervisor)
 {
-	log_event(EVENT_CONFIG_REFUSED, log_string(problem, "a listening socket cannot be bound"));
-	refuse_reload(supervisor,
-		      STR("a listening socket cannot be bound: which and why is in the log"));
+	struct buffer text CLEANUP(buffer_clear) = {0};
+
+	buffer_append_format(&text, "%s: a listening socket cannot be bound: " STR_FORMAT,
+			     supervisor->file, STR_ARGUMENTS(buffer_view(&supervisor->unbound)));
+	log_event(EVENT_CONFIG_REFUSED, log_str(problem, buffer_view(&text)));
+	refuse_reload(supervisor, buffer_view(&text));
 	keep_sockets(supervisor);
 }
 

@@ -173,6 +173,7 @@ static void clear_supervisor(struct supervisor *supervisor)
 	config_free(supervisor->config);
 	buffer_clear(&supervisor->text);
 	buffer_clear(&supervisor->failure);
+	buffer_clear(&supervisor->unbound);
 	buffer_clear(&supervisor->faults);
 	buffer_clear(&supervisor->reload.reason);
 }

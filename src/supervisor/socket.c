@@ -120,12 +120,45 @@ static int bind_socket(struct supervisor *supervisor, struct bound_socket *bound
 	return descriptor;
 }
 
+/* Of those that are not wanted any more, and listen at PORT. */
+static size_t share_unwanted(const struct supervisor *supervisor, uint16_t port, bool is_shared)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; port != 0 && i < supervisor->socket_count; i++) {
+		const struct bound_socket *bound = &supervisor->sockets[i];
+
+		if (bound->is_wanted || bound->port != port)
+			continue;
+		os_socket_share_place(bound->descriptor, is_shared);
+		count++;
+	}
+	return count;
+}
+
+/* In the place of a socket that is to go, and covers a part of its address or all: both listen
+ * until that one is dropped, so that nobody is refused meanwhile, and it remains if this fails. */
+static int bind_beside_unwanted(const struct supervisor *supervisor,
+				const struct bound_socket *bound)
+{
+	union os_socket_address place;
+	int descriptor = -EADDRINUSE;
+
+	if (share_unwanted(supervisor, bound->port, true) > 0 &&
+	    find_address_of_socket(supervisor, bound, &place) == 0)
+		descriptor = os_socket_listen_beside(&place, SERVE_LISTEN_BACKLOG);
+	share_unwanted(supervisor, bound->port, false);
+	return descriptor;
+}
+
 enum { BIND_PAUSE_MS = 50 };
 
 static int bind_until(struct supervisor *supervisor, struct bound_socket *bound)
 {
 	int descriptor = bind_socket(supervisor, bound);
 
+	if (descriptor == -EADDRINUSE)
+		descriptor = bind_beside_unwanted(supervisor, bound);
 	if (descriptor == -EADDRINUSE)
 		serve_drop_inherited_at(supervisor, bound->port);
 	if (descriptor == -EADDRINUSE && os_clock_monotonic_us() < supervisor->bind_until_us)
@@ -138,6 +171,15 @@ static int bind_until(struct supervisor *supervisor, struct bound_socket *bound)
 	return descriptor;
 }
 
+/* Why WANTED cannot be bound, if ERROR alone does not tell it. No two listeners of a configuration
+ * are at the same address. */
+static const char *explain_unbound(const struct bound_socket *wanted, int error)
+{
+	if (error == -EADDRNOTAVAIL)
+		return "this machine does not have the address";
+	return error == -EADDRINUSE && wanted->port != 0 ? "another program listens there" : NULL;
+}
+
 /* Binds the entry at the end of the table, and keeps it on success. */
 static int keep_bound_socket(struct supervisor *supervisor, struct bound_socket *wanted)
 {
@@ -147,7 +189,11 @@ static int keep_bound_socket(struct supervisor *supervisor, struct bound_socket 
 				 : -EMFILE;
 
 	if (descriptor < 0) {
-		serve_cannot(supervisor, LOG_TEXT_socket, wanted->name, NULL, descriptor);
+		const char *reason = explain_unbound(wanted, descriptor);
+
+		buffer_append_format(&supervisor->unbound, "%s: %s", wanted->name,
+				     reason != NULL ? reason : strerror(-descriptor));
+		serve_cannot(supervisor, LOG_TEXT_socket, wanted->name, reason, descriptor);
 		return descriptor;
 	}
 	*bound = *wanted;
@@ -195,10 +241,17 @@ void serve_drop_sockets(struct supervisor *supervisor)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < supervisor->socket_count; i++) {
-		if (supervisor->sockets[i].is_wanted)
-			supervisor->sockets[kept++] = supervisor->sockets[i];
-		else
-			serve_forget_socket(supervisor, &supervisor->sockets[i]);
+		struct bound_socket *bound = &supervisor->sockets[i];
+
+		if (bound->is_wanted) {
+			supervisor->sockets[kept++] = *bound;
+			continue;
+		}
+		/* whoever has it still would get connections that nobody accepts, or that are
+		 * meant for another one at its address */
+		if (bound->port != 0)
+			os_socket_shut(bound->descriptor);
+		serve_forget_socket(supervisor, bound);
 	}
 	supervisor->socket_count = kept;
 }
@@ -226,6 +279,7 @@ int serve_bind_sockets(struct supervisor *supervisor, const struct config *confi
 	int error = 0;
 
 	supervisor->bind_until_us = os_clock_monotonic_us() + patience_us;
+	buffer_reset(&supervisor->unbound);
 	/* names of sockets in the run directory have no address */
 	for (size_t i = 0; i < supervisor->socket_count; i++)
 		supervisor->sockets[i].is_wanted = strchr(supervisor->sockets[i].name, ' ') == NULL;

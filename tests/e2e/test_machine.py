@@ -167,6 +167,19 @@ def test_reload(machine, command):
     machine.run(*command)
 
 
+def test_a_listener_that_moves(machine):
+    """To all addresses and back, under the service manager, which keeps just what listens."""
+    start(machine)
+    for place, listening in ("0.0.0.0:25", "00000000:0019"), ("127.0.0.1:25", "0100007F:0019"):
+        machine.configure(lambda text, at=place: text.replace('"127.0.0.1:25"', f'"{at}"'))
+        machine.run("systemctl", "reload", "stagepost")
+        for _ in range(2):
+            lines = [line.split() for line in machine.run("cat", "/proc/net/tcp").stdout.splitlines()]
+            assert [line[1] for line in lines if line[1].endswith(":0019") and line[3] == "0A"] == [listening]
+            machine.run("mail-some", "1", "1")
+            machine.run("systemctl", "restart", "stagepost")
+
+
 def test_a_taken_port(machine):
     taker = ("import socket, time; s = socket.socket(); "
              "s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1); s.bind(('127.0.0.1', 25)); s.listen(); "

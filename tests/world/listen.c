@@ -111,6 +111,18 @@ int os_socket_listen(const union os_socket_address *address, int backlog)
 	return table_add(&listener->description);
 }
 
+/* Here nobody listens beside another. */
+int os_socket_listen_beside(const union os_socket_address *address, int backlog)
+{
+	return os_socket_listen(address, backlog);
+}
+
+void os_socket_share_place(int listening, bool is_shared)
+{
+	(void)listening;
+	(void)is_shared;
+}
+
 int os_socket_listen_unix(const char *path, int kind, unsigned mode)
 {
 	struct listener *listener;

@@ -36,7 +36,7 @@ static void set_no_delay(int descriptor)
 	(void)setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
-int os_socket_listen(const union os_socket_address *address, int backlog)
+static int listen_at(const union os_socket_address *address, int backlog, bool is_shared)
 {
 	static const int on = 1;
 	int descriptor = new_stream(address);
@@ -49,10 +49,33 @@ int os_socket_listen(const union os_socket_address *address, int backlog)
 	    setsockopt(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on) != 0)
 		return close_failed_socket(descriptor);
 	set_no_delay(descriptor); /* accepted sockets inherit it */
+	if (is_shared)
+		os_socket_share_place(descriptor, true);
 	if (bind(descriptor, &address->any, os_socket_address_size(address)) != 0 ||
 	    listen(descriptor, backlog) != 0)
 		return close_failed_socket(descriptor);
 	return descriptor;
+}
+
+int os_socket_listen(const union os_socket_address *address, int backlog)
+{
+	return listen_at(address, backlog, false);
+}
+
+int os_socket_listen_beside(const union os_socket_address *address, int backlog)
+{
+	int descriptor = listen_at(address, backlog, true);
+
+	if (descriptor >= 0)
+		os_socket_share_place(descriptor, false);
+	return descriptor;
+}
+
+void os_socket_share_place(int listening, bool is_shared)
+{
+	const int value = is_shared ? 1 : 0;
+
+	(void)setsockopt(listening, SOL_SOCKET, SO_REUSEPORT, &value, sizeof value);
 }
 
 void os_socket_shut(int listening)
