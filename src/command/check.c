@@ -2,12 +2,14 @@
 /* stagepost check - checks the configuration, and with --running the running node. */
 #include "command/rights/check.h"
 #include "base/text/json.h"
+#include "command/check_differs.h"
 #include "command/command.h"
 #include "os/clock.h"
 #include "os/process/process.h"
 #include "supervisor/access.h"
 #include "supervisor/machine_check/machine_check.h"
 #include "supervisor/machine_check/unit.h"
+#include "supervisor/talk/good_config.h"
 #include "supervisor/talk/pid_file.h"
 #include <errno.h>
 #include <stdio.h>
@@ -206,7 +208,7 @@ static pid_t find_supervisor(const struct config *config, struct os_inspect_stat
 }
 
 /* Needs root's rights to inspect processes that may change their user. */
-static int check_running(const struct config *config, bool is_json)
+static int check_running_with(const struct config *config, bool is_json)
 {
 	static struct program_users users;
 	struct rights_expected expected = {.config = config};
@@ -226,6 +228,56 @@ static int check_running(const struct config *config, bool is_json)
 		expected.users = &users;
 	}
 	return check_node(pid, &expected, is_json);
+}
+
+struct difference_output {
+	const char *file;
+	bool is_json;
+};
+
+static void print_difference(void *context, const struct config_problem *problem)
+{
+	const struct difference_output *output = context;
+	struct config_problem printed = *problem;
+
+	if (*printed.file == '\0')
+		printed.file = output->file;
+	if (output->is_json)
+		print_object(&printed, "warning");
+	else if (printed.line > 0)
+		fprintf(stderr, "%s:%u: %s: %s\n", printed.file, printed.line, printed.setting,
+			printed.message);
+	else
+		fprintf(stderr, "%s: %s: %s\n", printed.file, printed.setting, printed.message);
+}
+
+/* A node is judged by the configuration that it has, which may not be that of FILE, as parsed from
+ * TEXT, yet; CONFIG is NULL if FILE is wrong. */
+static int check_running(const char *file, const struct config *config, struct str text,
+			 bool is_json)
+{
+	struct arena *arena = arena_new();
+	const char *run = config != NULL ? config->run : config_guess_run(text, arena);
+	struct difference_output output = {file, is_json};
+	struct config *in_force = NULL;
+	size_t count = 0;
+	int error = good_config_read(run, file, &in_force);
+	int status = COMMAND_FAILED;
+
+	if (error == 0 && config != NULL)
+		count = check_differs(config, text, in_force, print_difference, &output);
+	if (count > 0 && !is_json)
+		fprintf(stderr,
+			"stagepost check: %s is not in force as it is: %zu %s; what runs is "
+			"compared with what it was told, by the start or the last reload\n",
+			file, count, count == 1 ? "difference" : "differences");
+	if (error == 0 && (config == NULL || count > 0))
+		status = check_running_with(in_force, is_json);
+	else if (config != NULL) /* passwords, too */
+		status = check_running_with(config, is_json);
+	config_free(in_force);
+	arena_free(arena);
+	return status;
 }
 
 /* --- what its processes may open --- */
@@ -260,8 +312,12 @@ int command_check(const struct command *command, int argc, char **argv)
 
 	if (!command_parse_plain(command, argc, argv, &options.common, &status))
 		return status;
-	if (load_config_to_check(options.common.config_file, *is_json, &text, &config) < 0)
+	if (load_config_to_check(options.common.config_file, *is_json, &text, &config) < 0) {
+		if (options.running)
+			(void)!check_running(options.common.config_file, NULL, buffer_view(&text),
+					     *is_json);
 		return COMMAND_FAILED;
+	}
 	/* the file is valid; does it fit this machine? */
 	worst = machine_check(config, buffer_view(&text), true, print_machine_finding, is_json);
 	if (worst < (int)MACHINE_FATAL) { /* all its users exist */
@@ -270,7 +326,8 @@ int command_check(const struct command *command, int argc, char **argv)
 		worst = other > worst ? other : worst;
 	}
 	status = worst < (int)MACHINE_FAULT ? COMMAND_OK : COMMAND_FAILED;
-	if (options.running && check_running(config, *is_json) != COMMAND_OK)
+	if (options.running &&
+	    check_running(config->file, config, buffer_view(&text), *is_json) != COMMAND_OK)
 		status = COMMAND_FAILED;
 	if (status == COMMAND_OK && !options.running && !*is_json)
 		printf("%s: ok\n", config->file);

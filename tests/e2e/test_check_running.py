@@ -158,7 +158,7 @@ def test_a_program_in_a_wrapper(node, ground, name):
 
 
 OTHERS = {
-    "a user": (f"user = {USERS['smtpd']} }}", "user = www-data }", "smtpd",
+    "a user": (f'process "smtpd" {{\n\tuser = "{USERS["smtpd"]}"', 'process "smtpd" {\n\tuser = "www-data"', "smtpd",
                {"real user", "effective user", "saved user", "file user", "real group",
                 "effective group", "saved group", "file group"}),
     "a group": (f'user = "{OWNER}"', 'user = "www-data"', "smtpd", {"supplementary group"}),
@@ -168,15 +168,16 @@ OTHERS = {
 @ROOT_ONLY
 @pytest.mark.parametrize("name", OTHERS)
 def test_the_configuration_says_otherwise(node, name):
-    """Since the node was started, when it said something else."""
+    """That which it was told, by what it has noted of it."""
     before, after, program, words = OTHERS[name]
     mx = node(start=False, switch_user=True, settings=PROCESSES)
     shutil.chown(mx.mail, USERS["local"])
     mx.start()
-    with open(mx.conf, encoding="utf-8") as file:
+    noted = os.path.join(mx.run, "stagepost.conf")
+    with open(noted, encoding="utf-8") as file:
         text = file.read()
     assert before in text
-    with open(mx.conf, "w", encoding="utf-8") as file:
+    with open(noted, "w", encoding="utf-8") as file:
         file.write(text.replace(before, after))
     found = [one["found"] for one in findings(mx) if one.get("process") == program]
     assert words == {text.rpartition(" ")[0] for text in found}, found
@@ -216,6 +217,42 @@ def test_processes_that_are_hidden_from_the_owner(node):
     assert (ended.returncode, ended.stdout) == (0, f"{count} processes: ok\n")
     status, out, errors = check(mx)
     assert (status, out, errors) == (0, f"{count + 1} processes: ok\n", "")
+
+
+def test_a_file_that_is_not_in_force(node):
+    """It is said in which settings, by line; the node is judged by what it was told."""
+    mx = node(settings='domain "old.test" { service = maildir }\nload_queue = 7\n')
+    def change(*pairs):
+        text = open(mx.conf, encoding="utf-8").read()
+        for before, after in pairs:
+            assert before in text
+            text = text.replace(before, after)
+        with open(mx.conf, "w", encoding="utf-8") as file:
+            file.write(text)
+        return text
+    assert check(mx)[2] == ""
+    text = change(('"old.test"', '"new.test"'), ("load_queue = 7\n", ""),
+                  (f'"127.0.0.1:{mx.port}"', f'"127.0.0.1:{mx.port}", "127.0.0.2:{mx.port}"'))
+    lines = text.splitlines()
+    at = {word: 1 + next(i for i, line in enumerate(lines) if word in line) for word in ("listen smtp", "new.test")}
+    status, out, errors = check(mx)
+    assert status == 0 and out.endswith(" processes: ok\n"), errors
+    assert errors.splitlines() == [
+        f"{mx.conf}: load_queue: is not in force yet; in force is 7",
+        f'{mx.conf}:{at["listen smtp"]}: listen smtp.address: is not in force yet; in force is {{ "127.0.0.1:{mx.port}" }}',
+        f"{mx.conf}:{at['new.test']}: domain new.test: is not in force yet",
+        f"{mx.conf}: domain old.test: is in force still",
+        f"stagepost check: {mx.conf} is not in force as it is: 4 differences; what runs is compared with what it was "
+        "told, by the start or the last reload"]
+    found = [json.loads(line) for line in check(mx, "--json")[1].splitlines()]
+    assert [(one["severity"], one["setting"]) for one in found] == [("warning", setting) for setting in (
+        "load_queue", "listen smtp.address", "domain new.test", "domain old.test")]
+    change(("domain ", "domian "))
+    status, out, errors = check(mx)
+    assert status == 1 and out.endswith(" processes: ok\n") and "domian" in errors, (out, errors)
+    change(("domian ", "domain "))
+    mx.reload()
+    assert check(mx)[::2] == (0, "")
 
 
 def test_nothing_runs(node):
