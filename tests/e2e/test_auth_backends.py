@@ -104,6 +104,39 @@ def test_without_dovecot_nobody_has_failed(node, dovecot, socket_path):
             again.close()
 
 
+def test_nobody_notices_that_dovecot_ends_a_connection(node, dovecot, socket_path):
+    """As its master does to each process for authentication, a minute after a reload: who logs in just then waits for
+    the next connection, or is asked for again."""
+    mx = node("mx", settings=f'auth {{ users = dovecot socket = "{socket_path}" }}\n')
+    with Client(mx) as client:
+        client.wait_for_offer("PLAIN")
+        def begin(count):
+            return [client.begin("PLAIN", f"\0bob\0{DOVECOT_PASSWORD}".encode(), address=f"198.51.100.{n}")
+                    for n in range(count)]
+        for _ in range(5):
+            tags = begin(50)
+            for pid in children(dovecot.process.pid):
+                with open(f"/proc/{pid}/comm", encoding="ascii") as file, contextlib.suppress(ProcessLookupError):
+                    if file.read() == "auth\n":
+                        os.kill(pid, signal.SIGTERM)
+            mark = mx.log.mark()
+            tags += begin(50)
+            assert [client.answer(tag).outcome for tag in tags] == [ACCEPTED] * 100
+            mx.log.wait("auth_service_lost", since=mark)
+            tags = begin(20)
+            assert [client.answer(tag).outcome for tag in tags] == [ACCEPTED] * 20
+        assert not mx.log.find("auth_unavailable") and not mx.log.find("auth_failed")
+        # one that has begun is another's
+        tag, answer = client.ask("LOGIN")
+        assert answer.outcome == CHALLENGE
+        dovecot.stop()
+        mx.log.wait("auth_service_lost", since=mx.log.mark() - 1)
+        assert client.respond(tag, b"bob").refusal == TEMPORARY
+        tags = begin(10)
+        dovecot.start()
+        assert [client.answer(tag).outcome for tag in tags] == [ACCEPTED] * 10
+
+
 def children(pid):
     with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
         return [int(word) for word in file.read().split()]

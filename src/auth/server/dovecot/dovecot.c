@@ -30,6 +30,7 @@ struct dovecot {
 	int socket; /* -1: none */
 	struct os_watch *watch;
 	struct os_timer *retry;
+	struct os_timer *patience; /* of requests that wait for a connection */
 	int64_t delay_us;
 	bool is_failure_logged;
 	bool is_connecting;
@@ -53,11 +54,14 @@ static void leave_dovecot_requests(struct dovecot_request *request)
 	DL_DELETE2(dovecot->requests, request, previous, next);
 	dovecot->request_count--;
 	request->dovecot = NULL;
+	buffer_clear(&request->line);
 }
 
 static void answer_dovecot_request(struct dovecot_request *request,
 				   const struct dovecot_answer *found)
 {
+	request->is_begun = true;
+	buffer_clear(&request->line);
 	if (found->outcome != DOVECOT_CHALLENGE)
 		leave_dovecot_requests(request);
 	request->answered(request->context, found);
@@ -78,7 +82,39 @@ static void fail_soon(struct dovecot_request *request)
 	os_loop_defer(request->dovecot->loop, &request->fail);
 }
 
+/* Those that wait longer than they may are told so; a later one decides when to look again. */
+static void end_patience(void *context)
+{
+	struct dovecot *dovecot = context;
+	int64_t now_us = os_clock_monotonic_us();
+	int64_t next_us = INT64_MAX;
+	struct dovecot_request *request;
+
+	DL_FOREACH2 (dovecot->requests, request, next) {
+		if (request->is_sent || request->is_failed)
+			continue;
+		if (request->until_us <= now_us)
+			fail_soon(request);
+		else if (request->until_us < next_us)
+			next_us = request->until_us;
+	}
+	os_timer_stop(dovecot->patience);
+	if (next_us != INT64_MAX)
+		os_timer_start(dovecot->patience, next_us - now_us);
+}
+
 /* --- the connection --- */
+
+/* A request that was not answered yet can be made again. */
+static void give_request_back(struct dovecot_request *request)
+{
+	if (request->is_failed || !request->is_sent)
+		return;
+	request->is_sent = false;
+	request->until_us = os_clock_monotonic_us() + DOVECOT_PATIENCE_US;
+	if (request->is_begun)
+		fail_soon(request);
+}
 
 static void disconnect_from_dovecot(struct dovecot *dovecot)
 {
@@ -95,8 +131,8 @@ static void disconnect_from_dovecot(struct dovecot *dovecot)
 	buffer_clear(&dovecot->input);
 	buffer_clear(&dovecot->output);
 	DL_FOREACH2 (dovecot->requests, request, next)
-		if (!request->is_failed)
-			fail_soon(request);
+		give_request_back(request);
+	end_patience(dovecot);
 }
 
 /* Logs only the first of several failures in a row. */
@@ -131,6 +167,29 @@ static void flush_to_dovecot(struct dovecot *dovecot)
 		os_watch_set(dovecot->watch, dovecot->output.length > 0
 						     ? OS_WATCH_READ | OS_WATCH_WRITE
 						     : OS_WATCH_READ);
+}
+
+/* False: it cannot be sent. */
+static bool send_dovecot_line(struct dovecot *dovecot, const struct buffer *line)
+{
+	if (line->length > DOVECOT_SENT_MAX || dovecot->output.length > BACKLOG_MAX)
+		return false;
+	buffer_append_str(&dovecot->output, buffer_view(line));
+	return true;
+}
+
+static void send_waiting_requests(struct dovecot *dovecot)
+{
+	struct dovecot_request *request;
+
+	DL_FOREACH2 (dovecot->requests, request, next) {
+		if (request->is_sent || request->is_failed)
+			continue;
+		request->is_sent = send_dovecot_line(dovecot, &request->line);
+		if (!request->is_sent)
+			fail_soon(request);
+	}
+	flush_to_dovecot(dovecot);
 }
 
 /* --- what it says --- */
@@ -189,6 +248,7 @@ static bool take_dovecot_line(struct dovecot *dovecot, struct str text)
 		dovecot->is_failure_logged = false;
 		dovecot->delay_us = FIRST_DELAY_US;
 		dovecot->changed(dovecot->context);
+		send_waiting_requests(dovecot);
 	} else if (line.command >= DOVECOT_OK) {
 		take_reply(dovecot, &line);
 	}
@@ -291,6 +351,7 @@ struct dovecot *dovecot_new(struct os_loop *loop, const char *path, void (*chang
 	dovecot->socket = -1;
 	dovecot->delay_us = FIRST_DELAY_US;
 	dovecot->retry = os_timer_new(loop, connect_to_dovecot, dovecot);
+	dovecot->patience = os_timer_new(loop, end_patience, dovecot);
 	os_timer_start(dovecot->retry, 0);
 	return dovecot;
 }
@@ -301,6 +362,7 @@ void dovecot_free(struct dovecot *dovecot)
 		return;
 	disconnect_from_dovecot(dovecot);
 	os_timer_free(dovecot->retry);
+	os_timer_free(dovecot->patience);
 	free(dovecot->path);
 	free(dovecot);
 }
@@ -317,19 +379,6 @@ const struct dovecot_mechanism *dovecot_mechanisms(const struct dovecot *dovecot
 }
 
 /* --- asking --- */
-
-static void send_dovecot_line(struct dovecot_request *request, const struct buffer *line)
-{
-	struct dovecot *dovecot = request->dovecot;
-
-	if (!dovecot->is_greeted || line->length > DOVECOT_SENT_MAX ||
-	    dovecot->output.length > BACKLOG_MAX || dovecot->request_count > DOVECOT_REQUESTS_MAX) {
-		fail_soon(request);
-		return;
-	}
-	buffer_append_str(&dovecot->output, buffer_view(line));
-	flush_to_dovecot(dovecot);
-}
 
 /* "resp" must be the last one. */
 static void append_ask(struct buffer *line, const struct dovecot_ask *ask)
@@ -356,19 +405,35 @@ static void append_ask(struct buffer *line, const struct dovecot_ask *ask)
 void dovecot_begin(struct dovecot *dovecot, const struct dovecot_ask *ask,
 		   struct dovecot_request *request)
 {
-	struct buffer line CLEANUP(buffer_clear) = {.is_secret = true};
-
 	request->dovecot = dovecot;
-	request->is_failed = false;
+	request->is_sent = request->is_begun = request->is_failed = false;
+	request->until_us = os_clock_monotonic_us() + DOVECOT_PATIENCE_US;
 	if (++dovecot->last_id == 0)
 		dovecot->last_id = 1;
 	request->id = dovecot->last_id;
 	DL_APPEND2(dovecot->requests, request, previous, next);
 	dovecot->request_count++;
-	buffer_append_format(&line, "AUTH\t%u\t", request->id);
-	buffer_append_str(&line, ask->mechanism);
-	append_ask(&line, ask);
-	send_dovecot_line(request, &line);
+	request->line = (struct buffer){.is_secret = true};
+	buffer_append_format(&request->line, "AUTH\t%u\t", request->id);
+	buffer_append_str(&request->line, ask->mechanism);
+	append_ask(&request->line, ask);
+	if (dovecot->request_count > DOVECOT_REQUESTS_MAX)
+		fail_soon(request);
+	else if (dovecot->is_greeted)
+		send_waiting_requests(dovecot);
+	else
+		end_patience(dovecot);
+}
+
+/* Of one that has begun. */
+static void continue_dovecot_request(struct dovecot_request *request, const struct buffer *line)
+{
+	struct dovecot *dovecot = request->dovecot;
+
+	if (dovecot->is_greeted && send_dovecot_line(dovecot, line))
+		flush_to_dovecot(dovecot);
+	else
+		fail_soon(request);
 }
 
 void dovecot_respond(struct dovecot_request *request, struct str response)
@@ -380,7 +445,7 @@ void dovecot_respond(struct dovecot_request *request, struct str response)
 	buffer_append_format(&line, "CONT\t%u\t", request->id);
 	base64_append(&line, response);
 	buffer_append_byte(&line, '\n');
-	send_dovecot_line(request, &line);
+	continue_dovecot_request(request, &line);
 }
 
 void dovecot_cancel(struct dovecot_request *request)
@@ -389,9 +454,9 @@ void dovecot_cancel(struct dovecot_request *request)
 
 	if (request->dovecot == NULL)
 		return;
-	if (!request->is_failed && request->dovecot->is_greeted) {
+	if (!request->is_failed && request->is_sent && request->dovecot->is_greeted) {
 		buffer_append_format(&line, "CANCEL\t%u\n", request->id);
-		send_dovecot_line(request, &line);
+		continue_dovecot_request(request, &line);
 	}
 	leave_dovecot_requests(request);
 }

@@ -3,18 +3,23 @@
  * auth/server/dovecot/dovecot.h - passes mechanisms through to the authentication service of
  * Dovecot.
  *
- * One connection, made again when it is lost. What the service asks and answers is passed on
- * without being understood.
+ * One connection, made again when it is lost: Dovecot ends it a minute after each of its reloads.
+ * Requests that it has answered nothing to yet are asked again then, and new ones wait, for
+ * DOVECOT_PATIENCE_US at most: clients do not notice. What the service asks and answers is passed
+ * on without being understood.
  */
 #ifndef AUTH_SERVER_DOVECOT_DOVECOT_H
 #define AUTH_SERVER_DOVECOT_DOVECOT_H
 
 #include "auth/protocol.h"
 #include "auth/server/dovecot/line.h"
+#include "base/buffer.h"
+#include "base/timestamp.h"
 #include "os/loop.h"
 #include <netinet/in.h>
 
 enum { DOVECOT_REQUESTS_MAX = 4096 };
+#define DOVECOT_PATIENCE_US (5 * SECOND_US)
 
 struct dovecot;
 
@@ -60,7 +65,11 @@ struct dovecot_request {
 	void *context;
 	struct dovecot *dovecot; /* NULL: none is under way */
 	uint32_t id;
-	bool is_failed; /* cannot be sent; the answer comes soon */
+	bool is_sent;       /* by this connection */
+	bool is_begun;      /* Dovecot has answered: only this connection can go on with it */
+	bool is_failed;     /* cannot be sent; the answer comes soon */
+	int64_t until_us;   /* monotonic: it waits for a connection no longer */
+	struct buffer line; /* to begin with; empty once it IS_BEGUN */
 	struct os_task fail;
 	struct dovecot_request *next, *previous;
 };
