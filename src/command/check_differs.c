@@ -29,7 +29,7 @@ struct comparison {
 	size_t count;
 };
 
-static char *join(struct arena *arena, struct str section, struct str name)
+static char *join_printed_name(struct arena *arena, struct str section, struct str name)
 {
 	struct buffer out CLEANUP(buffer_clear) = {0};
 
@@ -49,8 +49,8 @@ static void add_printed(struct printed_config *printed, struct str section, stru
 
 	*entry = (struct printed){.value = value, .is_section = name.length == 0};
 
-	entry->name = join(printed->arena, section, name);
-	entry->section = join(printed->arena, section, STR(""));
+	entry->name = join_printed_name(printed->arena, section, name);
+	entry->section = join_printed_name(printed->arena, section, STR(""));
 	*printed->end = entry;
 	printed->end = &entry->next;
 	HASH_ADD_KEYPTR(hh, printed->all, entry->name, strlen(entry->name), entry);

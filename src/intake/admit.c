@@ -126,6 +126,8 @@ bool intake_session_admit(struct intake_session *session, struct str early)
 		intake_secure_log_lacking(session);
 		return turn_away_session(session, "TLS is not possible now, try again later");
 	}
+	if (session->intake->is_draining)
+		return turn_away_session(session, "Down for maintenance, try again later");
 	if (intake_limit_is_overloaded(session)) {
 		session->bound =
 			(struct intake_bound){"load_refuse", session->intake->config->load_refuse};

@@ -36,6 +36,7 @@ struct intake_engine {
 
 	void (*timeout)(struct intake_session *session);
 	void (*shutdown)(struct intake_session *session);
+	void (*drain)(struct intake_session *session); /* no new message may begin */
 	void (*turn_away)(struct intake_session *session, const char *text);
 
 	void (*set_tls)(struct intake_session *session, const struct smtp_tls *tls);

@@ -81,6 +81,11 @@ static void stop_smtp_session(struct intake_session *session)
 	smtp_server_shutdown(session->server);
 }
 
+static void drain_smtp_session(struct intake_session *session)
+{
+	smtp_server_drain(session->server);
+}
+
 static void turn_away_smtp_client(struct intake_session *session, const char *text)
 {
 	smtp_server_turn_away(session->server, text);
@@ -168,6 +173,7 @@ const struct intake_engine intake_engine_smtp = {
 	.timeout_seconds = timeout_of_smtp,
 	.timeout = time_out_smtp_session,
 	.shutdown = stop_smtp_session,
+	.drain = drain_smtp_session,
 	.turn_away = turn_away_smtp_client,
 	.set_tls = set_smtp_session_tls,
 	.set_peer_name = set_smtp_peer_name,

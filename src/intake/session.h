@@ -42,6 +42,7 @@ struct intake {
 	struct intake_session *slowed;   /* those that a rate holds back, the first one first */
 	struct limit_clients *clients;   /* what each client has */
 	struct intake_proxy *proxies;    /* connections that are not sessions yet */
+	bool is_draining;                /* by intake_drain() */
 	size_t session_count;            /* of both */
 	int64_t last_mark_us;            /* of the session that began last */
 	/* A session has ended: there is room for another one. */
@@ -60,6 +61,9 @@ void intake_session_new(struct intake *intake, const struct smtp_service *servic
 void intake_session_new_stranger(struct intake *intake, const struct smtp_service *service,
 				 const struct intake_security *security, int socket,
 				 const union os_socket_address *peer, struct str early);
+/* Whether no mail is taken in for the time being: new clients get 421 4.3.2, and others with their
+ * next message. */
+void intake_drain(struct intake *intake, bool is_draining);
 /* Classes of hosts and the memory in which their sessions are counted; both outlive the next such
  * call. All sessions are counted all over. */
 void intake_set_limits(struct intake *intake, const struct limit_memory *limits,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Ending all sessions. */
+/* Ending all sessions, at once or with the next message. */
 #include "intake/internal.h"
 #include "intake/proxy.h"
 #include <utlist.h>
@@ -16,4 +16,22 @@ void intake_stop(struct intake *intake)
 		if (!session->is_asking)
 			intake_session_pump(session);
 	}
+}
+
+static void drain_session(struct intake_session *session)
+{
+	session->engine->drain(session);
+	if (!session->is_asking) /* a reply may have been made */
+		intake_session_pump(session);
+}
+
+void intake_drain(struct intake *intake, bool is_draining)
+{
+	struct intake_session *session;
+	struct intake_session *next;
+
+	intake->is_draining = is_draining;
+	DL_FOREACH_SAFE2 (intake->sessions, session, next, next)
+		if (is_draining)
+			drain_session(session);
 }

@@ -165,6 +165,7 @@ struct supervisor {
 	bool is_late;
 	int exit_status;
 	struct buffer failure; /* why nothing can start; otherwise "" */
+	bool is_draining;      /* takes in no mail */
 	struct buffer unbound; /* the socket that could not be bound, and why */
 	struct buffer faults;  /* what the start found without that; shown until all are ready */
 	struct transcripts *transcripts; /* watchers of sessions */
@@ -181,6 +182,13 @@ struct supervisor {
 
 /* site_key.c: the same after a restart, where the machine has an identifier. */
 struct hash_key serve_make_site_key(void);
+
+/* drain.c */
+/* Before there are processes: whether RUN/draining is there from before. */
+void serve_begin_drain(struct supervisor *supervisor);
+/* Looks whether RUN/draining is there (talk/drain.h), and if that is new, tells whom it is about.
+ */
+void serve_watch_drain(struct supervisor *supervisor);
 
 /* stop.c */
 void serve_prepare_stop(struct supervisor *supervisor);

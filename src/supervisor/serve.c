@@ -134,6 +134,8 @@ static int prepare_to_serve(struct supervisor *supervisor)
 	if (error == 0)
 		error = begin_records(supervisor);
 	if (error == 0)
+		serve_begin_drain(supervisor);
+	if (error == 0)
 		error = serve_prepare_queue(supervisor);
 	if (error == 0)
 		error = serve_prepare_data(supervisor);

@@ -55,6 +55,14 @@ static void send_sockets_to_process(struct process *process)
 	}
 }
 
+static void send_whether_to_drain(const struct process *process)
+{
+	struct buffer body CLEANUP(buffer_clear) = {0};
+
+	pack_u32(&body, process->supervisor->is_draining);
+	ipc_channel_send(process->control, CHILD_DRAIN, 0, buffer_view(&body), NULL, 0);
+}
+
 /* Opened before anything is sent: a process gets all, or is set up later. */
 struct process_files {
 	int configuration;
@@ -101,6 +109,7 @@ void serve_set_up(void *context)
 				 &files.seen, 1);
 		os_file_close(files.seen);
 	}
+	send_whether_to_drain(process);
 	serve_send_rows(process);
 	serve_send_transcript(process);
 	ipc_channel_send(process->control, CHILD_START, 0, STR(""), NULL, 0);

@@ -398,7 +398,9 @@ void serve_watch_sockets(void *context)
 		if (supervisor->sockets[i].kind == 0 &&
 		    mend_bound_socket(supervisor, &supervisor->sockets[i]))
 			hand_out_bound_socket(supervisor, &supervisor->sockets[i]);
-	if (!supervisor->is_stopping)
+	if (!supervisor->is_stopping) {
 		serve_watch_names(supervisor);
+		serve_watch_drain(supervisor);
+	}
 	os_timer_start(supervisor->mending, MEND_EVERY_US);
 }

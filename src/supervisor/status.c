@@ -51,6 +51,8 @@ void serve_tell_status(const struct supervisor *supervisor, const char *state)
 		return;
 	buffer_append_string(&text,
 			     supervisor->was_ready ? "All processes are ready" : "Not ready");
+	if (supervisor->is_draining)
+		buffer_append_string(&text, "; no mail is taken in (stagepost queue drain)");
 	append_waits(supervisor, &text);
 	if (!supervisor->was_ready && supervisor->faults.length > 0)
 		buffer_append_format(&text, "; " STR_FORMAT,

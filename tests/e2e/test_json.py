@@ -134,6 +134,7 @@ def invocations(node, message):
         "queue release": [["queue", "release", message["id"]]],
         "queue retry": [["queue", "retry", "--all"]],
         "queue requeue": [["queue", "requeue", message["id"]]],
+        "queue drain": [],  # test_drain.py has it
         "queue repair": [],  # needs a queue that nobody serves
         "queue bounce": [["queue", "bounce", "--yes", message["id"]]],
         "queue remove": [["queue", "remove", "--yes", "--all"]],

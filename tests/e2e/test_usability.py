@@ -14,7 +14,7 @@ from stagepost import PATIENCE, as_user, wait_until
 TEXT = b"Subject: hello\n\nA line.\n"
 COMMANDS = """mailbox mailbox/status mailbox/list mailbox/repair serve reload upgrade stop check config manual enqueue mailq trace transcript limits tls tls-report sendmail completion
 version queue queue/list queue/show queue/hold queue/release queue/retry queue/requeue queue/bounce
-queue/remove queue/stats queue/repair queue/adopt trigger trigger/list trigger/wait
+queue/remove queue/drain queue/stats queue/repair queue/adopt trigger trigger/list trigger/wait
 trigger/release directory directory/accept directory/check directory/get directory/put directory/set directory/del directory/list directory/repair directory/watch
 directory/stats directory/status directory/import directory/export directory/passwd newaliases""".split()
 MAIL = ("sendmail", "newaliases", "mailbox")  # exit as sysexits.h has it; enqueue as qmail-queue does
@@ -76,7 +76,7 @@ def test_help_and_wrong_options(node, run, command):
     ("queue list", []), ("queue show", ["1"]), ("queue hold", ["1"]), ("queue release", ["1"]),
     ("queue retry", ["1"]), ("queue requeue", ["1"]),
     ("queue bounce", ["1", "--yes"]), ("queue remove", ["1", "--yes"]),
-    ("queue stats", []), ("queue repair", []), ("queue adopt", ["/"]), ("trigger list", []),
+    ("queue drain", []), ("queue stats", []), ("queue repair", []), ("queue adopt", ["/"]), ("trigger list", []),
     ("transcript", ["--peer", "::1"]), ("limits", []), ("trigger wait", ["x"]), ("trigger release", ["x"]), ("directory get", ["a@b"]),
     ("directory put", ["a@b"]), ("directory set", ["a@b", "kind=mailbox"]), ("directory del", ["a@b"]), ("directory list", []),
     ("directory watch", []), ("directory repair", []), ("directory stats", []),

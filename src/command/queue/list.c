@@ -3,6 +3,7 @@
 #include "command/queue/filter.h"
 #include "command/queue/queue.h"
 #include "os/process/process.h"
+#include "supervisor/talk/drain.h"
 #include "supervisor/talk/manager_why.h"
 #include <errno.h>
 #include <stdio.h>
@@ -99,6 +100,17 @@ static void limit_filter_to_own_messages(struct listing_filter *filter)
 		filter->is_of_one_user = true;
 }
 
+static void say_whether_draining(const struct config *config)
+{
+	char since[TIMESTAMP_SIZE];
+	int64_t since_us;
+
+	if (!drain_since(config->run, &since_us))
+		return;
+	timestamp_format_seconds(since_us, since);
+	printf("(no mail is taken in from the network since %s: stagepost queue drain)\n", since);
+}
+
 static int list_queue(const char *config_file, const struct listing_filter *wanted,
 		      const struct list_order *order)
 {
@@ -112,6 +124,8 @@ static int list_queue(const char *config_file, const struct listing_filter *want
 	limit_filter_to_own_messages(&limited);
 	limited.ask_why = manager_why_ask;
 	limited.why_context = &why;
+	if (store != NULL && !order->json)
+		say_whether_draining(config);
 	if (store != NULL && !queue_filter_transport_exists(filter, config, store))
 		status = COMMAND_USAGE;
 	else if (store != NULL)

@@ -33,6 +33,7 @@ struct queue_order {
 	struct queue_store *store;
 	struct manager_talk *talk; /* NULL: no manager runs */
 	bool json;
+	bool is_quiet; /* nothing is printed about any message */
 	bool is_last_round;
 	bool is_chosen; /* all, or selected by filters; otherwise named by the user */
 	uint64_t done;

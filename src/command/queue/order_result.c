@@ -15,7 +15,7 @@ void queue_order_progress(struct queue_order *order)
 
 	if (order->progress_us == 0)
 		order->progress_us = now_us;
-	if (order->json || now_us - order->progress_us < SECOND_US)
+	if (order->json || order->is_quiet || now_us - order->progress_us < SECOND_US)
 		return;
 	order->progress_us = now_us;
 	fprintf(stderr,
@@ -62,7 +62,7 @@ void queue_order_refuse(struct queue_order *order, const char *name, struct str 
 {
 	if (order->json)
 		print_order_result(name, reason, true);
-	else if (order->refused < SAID_MAX)
+	else if (!order->is_quiet && order->refused < SAID_MAX)
 		fprintf(stderr, "%s: " STR_FORMAT "\n", name, STR_ARGUMENTS(reason));
 	order->refused++;
 	count_reason(&order->refusals, reason);

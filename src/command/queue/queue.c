@@ -63,6 +63,15 @@ const struct command command_queue_subcommands[] = {
 	 command_queue_order, command_queue_order_options, order_exits, NULL},
 	{"queue remove", "[ID ...]", "Gives up undelivered recipients, without a bounce.",
 	 ORDER_HELP, command_queue_order, command_queue_order_options, order_exits, NULL},
+	{"queue drain", "",
+	 "Takes in no mail from the network, and waits until the queue is empty.",
+	 "For maintenance. Clients get 421 and try again later, or at the backup MX; a message "
+	 "that\n"
+	 "is being sent is taken. What waits is tried once more; what is held, or is to go later,\n"
+	 "stays. Programs of this machine can queue mail all the time. May be interrupted and\n"
+	 "repeated: mail is taken in again only after --end, also if Stagepost is started again;\n"
+	 "a start of the machine is an end, too.\n",
+	 command_queue_drain, command_queue_drain_options, command_queue_drain_exits, NULL},
 	{"queue stats", "", "Counts messages and bytes in each place, or by destination or reason.",
 	 "A message with recipients in several places is counted in each of them. A LIMIT for\n"
 	 "monitoring is messages=N, oldest=AGE, deferred=N (messages tried in vain), paused=N\n"

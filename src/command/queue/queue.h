@@ -34,6 +34,11 @@ extern const struct command_option command_queue_stats_options[];
 extern const struct command command_queue_subcommands[];
 extern const struct command command_trigger_subcommands[];
 
+enum { QUEUE_DRAIN_LEFT = 3 }; /* exit status of drain */
+extern const struct command_option command_queue_drain_options[];
+extern const struct command_exit command_queue_drain_exits[];
+
+int command_queue_drain(const struct command *command, int argc, char **argv);
 int command_queue_list(const struct command *command, int argc, char **argv);
 int command_queue_show(const struct command *command, int argc, char **argv);
 /* hold, release, retry, bounce, remove */

@@ -5,6 +5,7 @@
 #include "command/queue/damage.h"
 #include "mail/text/text.h"
 #include "os/clock.h"
+#include "supervisor/talk/drain.h"
 #include "supervisor/talk/manager.h"
 
 struct stats {
@@ -190,10 +191,29 @@ static void add_server_words(struct stats *stats, const char *run)
 	manager_talk_close(talk);
 }
 
+/* Of who lets the queue drain. */
+static void add_drain(struct stats *stats, const char *run)
+{
+	char since[TIMESTAMP_SIZE];
+	int64_t since_us;
+
+	if (!drain_since(run, &since_us))
+		return;
+	timestamp_format_seconds(since_us, since);
+	if (stats->json)
+		json_field_text(&stats->text, "draining", str_from(since));
+	else
+		buffer_append_format(&stats->text,
+				     "No mail is taken in from the network since %s: \"stagepost "
+				     "queue drain --end\" takes it in again.\n",
+				     since);
+}
+
 void command_stats_manager(struct buffer *out, bool is_json, const char *run)
 {
 	struct stats stats = {.json = is_json};
 
+	add_drain(&stats, run);
 	add_pauses(&stats, run);
 	add_server_words(&stats, run);
 	if (is_json)

@@ -146,6 +146,7 @@ const struct intake_engine intake_engine_qmtp = {
 	.timeout_seconds = timeout_of_qmtp,
 	.timeout = time_out_qmtp_session,
 	.shutdown = stop_qmtp_session,
+	.drain = stop_qmtp_session, /* a package has no end before which one could wait */
 	.turn_away = turn_away_qmtp_client,
 	.set_tls = set_qmtp_session_tls,
 	.set_peer_name = set_qmtp_peer_name,

@@ -432,6 +432,7 @@ int door_start(struct child *child, const struct door_kind *kind)
 	configure_auth(door);
 	configure_limits(door);
 	configure_tls(door);
+	intake_drain(&door->intake, child->is_draining);
 	wait_to_begin(door);
 	return 0;
 }
@@ -449,6 +450,7 @@ void door_reload(struct child *child, const struct config *old)
 	configure_auth(door);
 	configure_limits(door);
 	configure_tls(door);
+	intake_drain(&door->intake, child->is_draining);
 	if (!door->is_begun)
 		return;
 	drop_listeners(door);

@@ -71,6 +71,7 @@ struct smtp_server {
 	bool message_is_open; /* the driver has a file for it */
 	bool is_asking;       /* question is pending */
 	bool has_opened;      /* OPEN was answered: opened_id is valid */
+	bool is_draining;     /* no transaction may begin */
 	bool is_stopping;     /* close when the question is answered */
 	bool has_quit;        /* the client sent QUIT */
 	bool chunk_is_last;

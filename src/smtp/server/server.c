@@ -201,6 +201,11 @@ void smtp_server_shutdown(struct smtp_server *s)
 		smtp_reply_last(s, 421, "4.3.2", "Service is stopping, try again later");
 }
 
+void smtp_server_drain(struct smtp_server *s)
+{
+	s->is_draining = true;
+}
+
 void smtp_server_turn_away(struct smtp_server *s, const char *text)
 {
 	if (s->is_asking)

@@ -259,6 +259,9 @@ bool smtp_server_is_receiving(const struct smtp_server *server);
 uint32_t smtp_server_timeout_seconds(const struct smtp_server *server);
 /* The client was too slow: 421 4.4.2, closed. Does nothing while a question is pending. */
 void smtp_server_timeout(struct smtp_server *server);
+/* The daemon takes in no more mail: MAIL gets 421 4.3.2, closed; a transaction that has begun goes
+ * on to its end. */
+void smtp_server_drain(struct smtp_server *server);
 /* The daemon stops: 421 4.3.2, closed; at once, or after the pending question was answered and
  * the client got its reply. */
 void smtp_server_shutdown(struct smtp_server *server);

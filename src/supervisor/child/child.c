@@ -217,6 +217,17 @@ static void take_over_new_config(struct supervised *supervised)
 		begin_with_first_config(supervised);
 }
 
+static void take_whether_to_drain(struct supervised *supervised, const struct ipc_message *message)
+{
+	struct unpack unpack = {message->body, false};
+	uint32_t value = unpack_u32(&unpack);
+
+	if (unpack_is_whole(&unpack))
+		supervised->child.is_draining = value != 0;
+	else
+		child_fail(supervised, -EBADMSG, "whether to drain");
+}
+
 static void on_supervisor_message(void *context, struct ipc_channel *channel,
 				  struct ipc_message *message)
 {
@@ -238,6 +249,9 @@ static void on_supervisor_message(void *context, struct ipc_channel *channel,
 		break;
 	case CHILD_TOKENS:
 		child_take_tokens(supervised, message);
+		break;
+	case CHILD_DRAIN:
+		take_whether_to_drain(supervised, message);
 		break;
 	case CHILD_TRANSCRIPT:
 		child_take_transcript(supervised, message);

@@ -42,6 +42,7 @@ enum child_message {
 	CHILD_WAITS,      /* from the process: body: what it waits for, for people; "": nothing */
 	CHILD_REPLACE,    /* from the process: another one, whose socket the body names, does not
 			   * answer it: kill that, and start its successor */
+	CHILD_DRAIN,      /* u32: whether it is to take in no mail, from the next CHILD_START on */
 };
 
 /* As many addresses as a configuration may have, before a reload and after it, and the sockets in
@@ -69,6 +70,7 @@ struct child {
 	struct child_user users[CHILD_USERS_MAX];
 	size_t user_count;
 	struct limit_memory *limits; /* in force with the configuration; NULL: none */
+	bool is_draining;            /* takes in no mail */
 	struct ipc_tokens tokens;    /* may change at any time */
 	void *state;                 /* of the program */
 };

@@ -265,6 +265,27 @@ static void a_client_is_turned_away(void **state)
 	smtp_server_free(server);
 }
 
+static void a_drain_lets_a_transaction_end(void **state)
+{
+	static const char refusal[] = "421 4.3.2 Down for maintenance, try again later\r\n";
+	struct smtp_server *server = greeted_server();
+
+	(void)state;
+	feed(server, "MAIL FROM:<a@b>\r\n");
+	buffer_reset(smtp_server_output(server));
+	smtp_server_drain(server);
+	feed(server, "NOOP\r\n");
+	assert_output(server, "250 2.0.0 Ok\r\n");
+	buffer_reset(smtp_server_output(server));
+	feed(server, "RSET\r\n");
+	assert_false(smtp_server_is_closed(server));
+	buffer_reset(smtp_server_output(server));
+	feed(server, "MAIL FROM:<a@b>\r\n");
+	assert_output(server, refusal);
+	assert_true(smtp_server_is_closed(server));
+	smtp_server_free(server);
+}
+
 static void a_waiting_session_takes_little_memory(void **state)
 {
 	enum { COUNT = 100 };
@@ -371,6 +392,7 @@ int main(void)
 		cmocka_unit_test(every_refusal_is_told_once),
 		cmocka_unit_test(a_message_tells_its_id),
 		cmocka_unit_test(a_client_is_turned_away),
+		cmocka_unit_test(a_drain_lets_a_transaction_end),
 		cmocka_unit_test(a_waiting_session_takes_little_memory),
 		cmocka_unit_test(refused_recipients_take_no_memory),
 		cmocka_unit_test(what_was_forwarded_is_of_one_client),

@@ -46,6 +46,8 @@ static enum smtp_step on_mail_command(struct smtp_server *s, const struct smtp_a
 	uint64_t bound = s->service->limits.message_size;
 	const struct mail_verdict *verdict;
 
+	if (s->is_draining)
+		return smtp_reply_last(s, 421, "4.3.2", "Down for maintenance, try again later");
 	if (bound > 0 && argument->size > bound) {
 		s->limit = SMTP_LIMIT_MESSAGE_SIZE;
 		return smtp_reply(s, 552, "5.3.4", "Message is over the size limit");
