@@ -4,6 +4,7 @@
 #include "dns/resolver.h"
 #include "os/worker.h"
 #include "test.h"
+#include "unit/frame/frame.h"
 #include <unbound.h>
 #include <unistd.h>
 
@@ -39,6 +40,7 @@ static void what_hangs_is_left(void **state)
 	struct os_loop *loop = os_loop_new();
 
 	(void)state;
+	frame_leaves_for_life();
 	assert_int_equal(pipe(deletion.gate), 0);
 	for (unsigned round = 1; round <= 2; round++) {
 		struct dns_resolver *resolver;

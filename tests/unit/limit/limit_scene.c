@@ -5,6 +5,7 @@
 #include "unit/config/config_outcome.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static void name_of(size_t i, char name[LIMIT_NAME_SIZE])
 {
@@ -69,8 +70,8 @@ void limit_scene_clear(struct limit_scene *scene)
 	for (size_t i = 0; i < scene->count; i++) {
 		limit_counter_free(scene->counters[i]);
 		limit_memory_free(scene->memories[i]);
-		os_file_close(scene->rows[i]);
-		os_file_close(scene->readers[i]);
+		close(scene->rows[i]); /* a model has an os_file_close() of its own */
+		close(scene->readers[i]);
 	}
 	limit_memory_free(scene->supervisor);
 }

@@ -3,6 +3,7 @@
  * of this program, and waiting is a hundred times shorter. */
 #include "os/process/process.h"
 #include "test.h"
+#include "unit/frame/frame.h"
 #include <errno.h>
 #include <poll.h>
 #include <pwd.h>
@@ -68,6 +69,7 @@ static void a_helper_is_not_waited_for(void **state)
 	const struct timespec pause = {0, 20000000};
 
 	(void)state;
+	frame_leaves_for_life();
 	assert_int_equal(os_process_account_helper(&(struct os_process_user){0}), 0);
 	assert_answers();
 	assert_int_equal(find("slow"), -ETIMEDOUT);

@@ -197,6 +197,7 @@ static void connections_are_made_by_another(void **state)
 		assert_true((os_clock_monotonic_us() - begun_us > SECOND_US / 4) == (i == 0));
 	}
 	os_socket_close(sockets[0]);
+	os_connector_use(-1);
 }
 
 /* Not by the connector, which this process has itself. */
@@ -262,6 +263,7 @@ static void an_answer_that_comes_late_serves_the_next_request(void **state)
 	assert_int_equal(os_connector_hear(sockets[0], &question), 0);
 	os_socket_close(listening);
 	os_socket_close(sockets[0]);
+	os_connector_use(-1);
 }
 
 static void who_is_asked_again_may_give_either_answer(void **state)
@@ -292,6 +294,7 @@ static void who_is_asked_again_may_give_either_answer(void **state)
 	assert_int_equal(os_connector_answer(sockets[0], &second, sockets[0]), 0);
 	assert_int_equal(os_connector_connect(path_of("late"), SOCK_SEQPACKET), -ETIMEDOUT);
 	os_socket_close(sockets[0]);
+	os_connector_use(-1);
 }
 
 /* Two ends of a connection of TCP. */

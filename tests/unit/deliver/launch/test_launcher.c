@@ -251,6 +251,8 @@ static void a_program_gets_all_of_its_input(void **state)
 	assert_true(has_ended(&started));
 	assert_int_equal(read(started.descriptors[LAUNCH_OUTPUT], text, sizeof text), 5);
 	assert_string_equal(text, "hello");
+	started.descriptors[LAUNCH_INPUT] = -1;
+	drop(&started);
 	say(LAUNCH_WHOLE, 7, STR("")); /* they crossed */
 	say(LAUNCH_KILL, 7, STR(""));
 	started = start(7, "box");

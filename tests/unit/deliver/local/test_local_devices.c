@@ -3,6 +3,7 @@
 #include "deliver/local/devices.h"
 #include "os/file/mounts.h"
 #include "test.h"
+#include "unit/frame/frame.h"
 
 enum { COUNT = 3 };
 
@@ -79,6 +80,7 @@ static void strangers_are_told_apart_by_mounts(void **state)
 	struct local_disk disks[4];
 
 	(void)state;
+	frame_leaves_for_life();
 	assert_int_equal(os_mounts_open(), 0);
 	learn(devices, 0, 1000, 7);
 	disks[0] = local_devices_find(devices, 1000, STR("/proc/ann"));

@@ -38,18 +38,18 @@ void scene_start_for(uint64_t reserve, const struct queue_server_peers *peers)
 		.create = true, .split = 1, .unsafe = true, .sync = QUEUE_SYNC_FILES};
 	struct queue_intake_options intake_options = {
 		.spares = 4, .spare_size = 4096, .is_daemon = true};
-	int listening = os_socket_listen_unix(queue_peer_path("socket"), SOCK_SEQPACKET, 0600);
-	int submit = os_socket_listen_unix(queue_peer_path("submit"), SOCK_SEQPACKET, 0600);
 
-	assert_true(listening >= 0 && submit >= 0);
+	scene.listening = os_socket_listen_unix(queue_peer_path("socket"), SOCK_SEQPACKET, 0600);
+	scene.submit = os_socket_listen_unix(queue_peer_path("submit"), SOCK_SEQPACKET, 0600);
+	assert_true(scene.listening >= 0 && scene.submit >= 0);
 	log_open("test", LOG_ERROR_LEVEL);
 	assert_int_equal(queue_store_open(queue_peer_path("queue"), &options, &scene.store, NULL),
 			 0);
 	assert_int_equal(queue_intake_open(scene.store, &intake_options, &scene.intake), 0);
 	scene.loop = os_loop_new();
-	scene.server =
-		queue_server_new(scene.loop, scene.store, scene.intake, listening, reserve, peers);
-	queue_server_serve_users(scene.server, submit);
+	scene.server = queue_server_new(scene.loop, scene.store, scene.intake, scene.listening,
+					reserve, peers);
+	queue_server_serve_users(scene.server, scene.submit);
 	scene.stop = os_wakeup_new(scene.loop, on_stop, scene.loop);
 	assert_int_equal(pthread_create(&scene.thread, NULL, run, NULL), 0);
 }
@@ -73,6 +73,8 @@ void scene_stop(void)
 	queue_intake_close(scene.intake);
 	queue_store_close(scene.store);
 	os_loop_free(scene.loop);
+	os_socket_close(scene.listening);
+	os_socket_close(scene.submit);
 }
 
 struct queue_peer scene_connect(void)

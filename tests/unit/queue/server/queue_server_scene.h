@@ -17,6 +17,7 @@ struct queue_server_scene {
 	struct queue_intake *intake;
 	struct queue_server *server;
 	struct os_wakeup *stop;
+	int listening, submit;
 	pthread_t thread;
 	struct queue_peer manager, client; /* of scene_begin() */
 };

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: ISC
+/*
+ * unit/frame/frame.c - around each test of each program: it ends with what it began with.
+ *
+ * The linker puts it in the place of the function behind cmocka_run_group_tests() (--wrap), so that
+ * no test can forget it. A test that an assertion stopped is not judged: nobody cleaned up.
+ */
+#include "frame.h"
+#include "holdings.h"
+#include "test.h"
+#include <stdbool.h>
+#include <stdlib.h>
+
+/* of the test that runs */
+static const struct CMUnitTest *own_test;
+static bool test_is_done;
+static bool test_leaves;
+static struct holdings before_test;
+
+static CMFixtureFunction own_group_setup;
+static CMFixtureFunction own_group_teardown;
+static void *own_group_state;
+static struct holdings before_group;
+static bool group_is_whole; /* no test of it was stopped, or leaves what it may */
+
+int real_run_group(const char *name, const struct CMUnitTest *tests, size_t count,
+		   CMFixtureFunction setup,
+		   CMFixtureFunction teardown) __asm__("__real__cmocka_run_group_tests");
+int framed_run_group(const char *name, const struct CMUnitTest *tests, size_t count,
+		     CMFixtureFunction setup,
+		     CMFixtureFunction teardown) __asm__("__wrap__cmocka_run_group_tests");
+
+/* A test's state is the group's, or its own. */
+static int begin_framed_test(void **state)
+{
+	own_test = *state;
+	test_is_done = false;
+	test_leaves = false;
+	holdings_take(&before_test);
+	*state = own_group_state != NULL ? own_group_state : own_test->initial_state;
+	return own_test->setup_func != NULL ? own_test->setup_func(state) : 0;
+}
+
+static void play_framed_test(void **state)
+{
+	own_test->test_func(state);
+	test_is_done = true;
+}
+
+void frame_leaves_for_life(void)
+{
+	test_leaves = true;
+}
+
+static void print_nothing(const char *format, ...)
+{
+	(void)format;
+}
+
+static int judge_left(const struct holdings *before, const char *name)
+{
+	if (test_leaves) {
+		if (holdings_print(before, print_nothing) != 0)
+			return 0;
+		print_error("%s leaves nothing.\n", name);
+		return -1;
+	}
+	if (holdings_print(before, print_error) == 0)
+		return 0;
+	print_error("That is left by %s.\n", name);
+	return -1;
+}
+
+static int end_framed_test(void **state)
+{
+	int result = own_test->teardown_func != NULL ? own_test->teardown_func(state) : 0;
+
+	if (result != 0 || !test_is_done || test_leaves)
+		group_is_whole = false;
+	return result != 0 || !test_is_done ? result : judge_left(&before_test, own_test->name);
+}
+
+/* The library is told of no group's state: it prefers that to a test's. */
+static int begin_framed_group(void **state)
+{
+	int result;
+
+	holdings_take(&before_group);
+	result = own_group_setup != NULL ? own_group_setup(state) : 0;
+	own_group_state = *state;
+	*state = NULL;
+	return result;
+}
+
+static int end_framed_group(void **state)
+{
+	int result;
+
+	*state = own_group_state;
+	result = own_group_teardown != NULL ? own_group_teardown(state) : 0;
+	test_leaves = false;
+	return result != 0 || !group_is_whole ? result : judge_left(&before_group, "the group");
+}
+
+static struct CMUnitTest *frame_tests(const struct CMUnitTest *tests, size_t count)
+{
+	struct CMUnitTest *framed = calloc(count, sizeof *framed);
+
+	if (framed == NULL)
+		abort();
+	for (size_t i = 0; i < count; i++)
+		framed[i] = (struct CMUnitTest){
+			.name = tests[i].name,
+			.test_func = play_framed_test,
+			.setup_func = begin_framed_test,
+			.teardown_func = end_framed_test,
+			.initial_state = (void *)&tests[i],
+		};
+	return framed;
+}
+
+int framed_run_group(const char *name, const struct CMUnitTest *tests, size_t count,
+		     CMFixtureFunction setup, CMFixtureFunction teardown)
+{
+	struct CMUnitTest *framed = frame_tests(tests, count);
+	int failed;
+
+	own_group_setup = setup;
+	own_group_teardown = teardown;
+	own_group_state = NULL;
+	group_is_whole = true;
+	failed = real_run_group(name, framed, count, begin_framed_group, end_framed_group);
+	free(framed);
+	return failed;
+}
