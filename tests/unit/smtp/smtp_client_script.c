@@ -252,10 +252,57 @@ static void check_verdicts(struct run *run)
 	buffer_clear(&found);
 }
 
-static void run_scenario(const struct smtp_client_script *scenario, bool is_bytewise)
+static void play_script(struct run *run, struct str script)
+{
+	struct str step;
+
+	while (script.length > 0 && str_split(&script, '\n', &step))
+		take_step(run, step);
+	check_output(run);
+}
+
+/* What becomes of the last transaction. A session that HAS_SERVED another may be said to have
+ * served enough. */
+static void check_transaction(struct run *run, bool has_served)
+{
+	const struct smtp_client_script *scenario = run->scenario;
+
+	check_verdicts(run);
+	if (smtp_client_status(run->client) != scenario->status)
+		fail_msg("%s: status %d", scenario->name, (int)smtp_client_status(run->client));
+	check_secret(run);
+	for (size_t i = 0; scenario->again != NULL && i < strlen(scenario->again); i++) {
+		char again = "lehn"[run->recipients[i].again];
+
+		if (again != scenario->again[i] && !(has_served && again == 'n'))
+			fail_msg("%s: recipient %zu again %c", scenario->name, i, again);
+	}
+	assert_int_equal(run->recipients[0].is_passed_on, scenario->is_passed_on);
+	assert_int_equal(run->recipients[0].is_timed, scenario->is_timed);
+	if (scenario->status != SMTP_CLIENT_WAITING)
+		assert_int_equal(smtp_client_output(run->client).length, 0);
+}
+
+static void check_session(struct run *run)
+{
+	const struct smtp_client_script *scenario = run->scenario;
+
+	assert_int_equal(smtp_client_is_stale(run->client), scenario->is_stale);
+	if (smtp_client_is_unserved(run->client) != scenario->is_unserved)
+		fail_msg("%s: unserved %d", scenario->name, !scenario->is_unserved);
+	if (smtp_client_is_insecure(run->client) != scenario->is_insecure)
+		fail_msg("%s: insecure %d", scenario->name, !scenario->is_insecure);
+	assert_int_equal(smtp_client_is_tls_refused(run->client), scenario->is_tls_refused);
+	if (smtp_client_is_injected(run->client) != scenario->is_injected)
+		fail_msg("%s: injected %d", scenario->name, !scenario->is_injected);
+	assert_int_equal(smtp_client_is_login_refused(run->client), scenario->is_login_refused);
+	assert_int_equal(smtp_client_is_used_up(run->client), scenario->is_used_up);
+}
+
+static void begin_session(struct run *run)
 {
 	static const bool is_watched = true;
-	struct run run = {.scenario = scenario, .is_bytewise = is_bytewise};
+	const struct smtp_client_script *scenario = run->scenario;
 	struct smtp_client_settings settings = {
 		.protocol = scenario->is_lmtp ? SMTP_CLIENT_LMTP : SMTP_CLIENT_SMTP,
 		.hostname = "us.example",
@@ -266,41 +313,90 @@ static void run_scenario(const struct smtp_client_script *scenario, bool is_byte
 		.wants_login = scenario->wants_login,
 		.may_login_plainly = scenario->may_login_plainly,
 		.watch = {&is_watched, watch_line},
-		.watch_context = &run,
+		.watch_context = run,
 	};
+
+	run->client = smtp_client_new(&settings);
+	begin(run);
+}
+
+static void end_session(struct run *run)
+{
+	buffer_clear(&run->expected);
+	buffer_clear(&run->watched);
+	smtp_client_free(run->client);
+}
+
+static void run_scenario(const struct smtp_client_script *scenario, bool is_bytewise)
+{
+	struct run run = {.scenario = scenario, .is_bytewise = is_bytewise};
+
+	begin_session(&run);
+	play_script(&run, str_from(scenario->script));
+	check_transaction(&run, false);
+	check_session(&run);
+	end_session(&run);
+}
+
+/* --- each after each other one, in the same session --- */
+
+/* How much of the script is about the session, before its first transaction. */
+static size_t session_part(const struct smtp_client_script *scenario)
+{
+	static const char *const greetings[] = {"C: EHLO", "C: HELO", "C: LHLO", "C: STARTTLS",
+						"C: AUTH", "S: ",     "H"};
 	struct str script = str_from(scenario->script);
 	struct str step;
 
-	run.client = smtp_client_new(&settings);
+	while (script.length > 0 && str_split(&script, '\n', &step)) {
+		bool is_greeting = false;
+
+		for (size_t i = 0; i < COUNT_OF(greetings); i++)
+			is_greeting = is_greeting || str_starts_with(step, str_from(greetings[i]));
+		if (!is_greeting)
+			return (size_t)(step.data - scenario->script);
+	}
+	return 0;
+}
+
+/* The session is the same, and goes on after the first. What the server allows for a session is a
+ * matter of its own (LIMITS). */
+static bool may_follow(const struct smtp_client_script *first,
+		       const struct smtp_client_script *second)
+{
+	size_t length = session_part(first);
+
+	return length > 0 && length == session_part(second) &&
+	       memcmp(first->script, second->script, length) == 0 &&
+	       first->status == SMTP_CLIENT_READY && !first->is_used_up &&
+	       strstr(first->script, "LIMITS") == NULL && first->is_lmtp == second->is_lmtp &&
+	       first->tls == second->tls && !first->wants_login && !second->wants_login &&
+	       first->avoids_chunks == second->avoids_chunks;
+}
+
+/* A transaction that did not end with its message is given up before the next one. */
+static void skip_rset(struct run *run)
+{
+	if (!str_starts_with(smtp_client_output(run->client), STR("RSET\r\n")))
+		return;
+	smtp_client_sent(run->client, 6);
+	feed(run, STR("250 2.0.0 ok\r\n"));
+}
+
+static void run_after(const struct smtp_client_script *first,
+		      const struct smtp_client_script *second, bool is_bytewise)
+{
+	struct run run = {.scenario = first, .is_bytewise = is_bytewise};
+
+	begin_session(&run);
+	play_script(&run, str_from(first->script));
+	run.scenario = second;
+	buffer_reset(&run.watched);
 	begin(&run);
-	while (script.length > 0 && str_split(&script, '\n', &step))
-		take_step(&run, step);
-	check_output(&run);
-	check_verdicts(&run);
-	if (smtp_client_status(run.client) != scenario->status)
-		fail_msg("%s: status %d", scenario->name, (int)smtp_client_status(run.client));
-	assert_int_equal(smtp_client_is_stale(run.client), scenario->is_stale);
-	if (smtp_client_is_unserved(run.client) != scenario->is_unserved)
-		fail_msg("%s: unserved %d", scenario->name, !scenario->is_unserved);
-	if (smtp_client_is_insecure(run.client) != scenario->is_insecure)
-		fail_msg("%s: insecure %d", scenario->name, !scenario->is_insecure);
-	assert_int_equal(smtp_client_is_tls_refused(run.client), scenario->is_tls_refused);
-	if (smtp_client_is_injected(run.client) != scenario->is_injected)
-		fail_msg("%s: injected %d", scenario->name, !scenario->is_injected);
-	assert_int_equal(smtp_client_is_login_refused(run.client), scenario->is_login_refused);
-	assert_int_equal(smtp_client_is_used_up(run.client), scenario->is_used_up);
-	check_secret(&run);
-	for (size_t i = 0; scenario->again != NULL && i < strlen(scenario->again); i++)
-		if ("lehn"[run.recipients[i].again] != scenario->again[i])
-			fail_msg("%s: recipient %zu again %d", scenario->name, i,
-				 (int)run.recipients[i].again);
-	assert_int_equal(run.recipients[0].is_passed_on, scenario->is_passed_on);
-	assert_int_equal(run.recipients[0].is_timed, scenario->is_timed);
-	if (scenario->status != SMTP_CLIENT_WAITING)
-		assert_int_equal(smtp_client_output(run.client).length, 0);
-	buffer_clear(&run.expected);
-	buffer_clear(&run.watched);
-	smtp_client_free(run.client);
+	skip_rset(&run);
+	play_script(&run, str_skip(str_from(second->script), session_part(second)));
+	check_transaction(&run, true);
+	end_session(&run);
 }
 
 void smtp_client_scripts_run(const struct smtp_client_script *scripts, size_t count)
@@ -308,5 +404,15 @@ void smtp_client_scripts_run(const struct smtp_client_script *scripts, size_t co
 	for (size_t i = 0; i < count; i++) {
 		run_scenario(&scripts[i], false);
 		run_scenario(&scripts[i], true);
+	}
+	for (size_t i = 0; i < count * count; i++) {
+		const struct smtp_client_script *first = &scripts[i / count];
+		const struct smtp_client_script *second = &scripts[i % count];
+
+		if (!may_follow(first, second))
+			continue;
+		print_message("%s; then %s\n", first->name, second->name);
+		run_after(first, second, false);
+		run_after(first, second, true);
 	}
 }
