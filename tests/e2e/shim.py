@@ -15,7 +15,7 @@ from stagepost import BUILD, wait_until
 
 SHORT, LIE = -1, -2  # instead of an errno
 OFF, RECORD, ARMED = 0, 1, 2
-ENTRIES, NAME = 65536, 20
+ENTRIES, NAME, STACK = 65536, 20, 14
 
 _FILE = (errno.EIO, errno.EINTR)
 _ROOM = (errno.EIO, errno.ENOSPC, errno.EDQUOT)
@@ -88,12 +88,17 @@ class _Call(ctypes.Structure):
                 ("kind", ctypes.c_char * NAME)]
 
 
+class Trace(ctypes.Structure):
+    _fields_ = [("process", ctypes.c_int64), ("result", ctypes.c_int64), ("stack", ctypes.c_uint64 * STACK)]
+
+
 class _Memory(ctypes.Structure):
     _fields_ = [("mode", ctypes.c_uint32), ("recorded", ctypes.c_uint32),
                 ("seen", ctypes.c_uint32), ("fired", ctypes.c_uint32),
                 ("number", ctypes.c_uint32), ("action", ctypes.c_int32),
                 ("clock_us", ctypes.c_int64), ("passed_us", ctypes.c_int64),
-                ("wait_ms", ctypes.c_int32), ("load", ctypes.c_uint32), ("call", _Call), ("entries", _Call * ENTRIES)]
+                ("wait_ms", ctypes.c_int32), ("load", ctypes.c_uint32), ("call", _Call), ("entries", _Call * ENTRIES),
+                ("is_traced", ctypes.c_uint32), ("traces", Trace * ENTRIES)]
 
 
 class Shim:
@@ -140,6 +145,10 @@ class Shim:
         assert self.memory.recorded <= ENTRIES, "more calls than were written down"
         return [Call(entry.program.decode(), entry.name.decode(), entry.kind.decode())
                 for entry in self.memory.entries[:self.memory.recorded]]
+
+    def clear_traces(self, count):
+        """Those of the first COUNT calls."""
+        ctypes.memset(ctypes.byref(self.memory.traces), 0, count * ctypes.sizeof(Trace))
 
     def arm(self, call, number, action):
         """The NUMBERth such call from now on becomes that ACTION."""

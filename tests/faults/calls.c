@@ -30,6 +30,7 @@
 	{                                                       \
 		static typeof(name) *real;                      \
 		int action = shim_ask(#name, file);             \
+		result outcome;                                 \
 		if (action == SHIM_LIE)                         \
 			return (result)0;                       \
 		if (action > 0) {                               \
@@ -38,9 +39,28 @@
 		}                                               \
 		if (real == NULL)                               \
 			real = shim_next(#name);                \
-		return real arguments;                          \
+		outcome = real arguments;                       \
+		shim_returned((int64_t)outcome);                \
+		return outcome;                                 \
 	}
 #define CALL(name, parameters, arguments, file) WRAP(int, -1, name, parameters, arguments, file)
+
+/* Two descriptors; both are in what it is said to have returned. */
+#define PAIR(name, parameters, arguments)                                                 \
+	int name parameters                                                               \
+	{                                                                                 \
+		static typeof(name) *real;                                                \
+		int action = shim_ask(#name, -1);                                         \
+		if (action > 0) {                                                         \
+			errno = action;                                                   \
+			return -1;                                                        \
+		}                                                                         \
+		if (real == NULL)                                                         \
+			real = shim_next(#name);                                          \
+		action = real arguments;                                                  \
+		shim_returned(action == 0 ? (int64_t)files[1] << 32 | files[0] : action); \
+		return action;                                                            \
+	}
 
 /* One that handles up to SIZE bytes, and may handle fewer. */
 #define SIZED(name, parameters, arguments)                 \
@@ -78,7 +98,9 @@
 		}                                                                         \
 		if (real == NULL)                                                         \
 			real = shim_next("openat");                                       \
-		return real arguments;                                                    \
+		action = real arguments;                                                  \
+		shim_returned(action);                                                    \
+		return action;                                                            \
 	}
 
 #define CONTROL(name)                                                 \
@@ -98,7 +120,9 @@
 		}                                                     \
 		if (real == NULL)                                     \
 			real = shim_next(#name);                      \
-		return real(file, command, argument);                 \
+		action = real(file, command, argument);               \
+		shim_returned(action);                                \
+		return action;                                        \
 	}
 
 // clang-format off
@@ -154,10 +178,10 @@ CALL(fstatvfs64, (int file, struct statvfs64 *status), (file, status), file)
 CALL(flock, (int file, int how), (file, how), file)
 CALL(dup2, (int file, int to), (file, to), file)
 CALL(memfd_create, (const char *name, unsigned flags), (name, flags), -1)
-CALL(pipe2, (int files[2], int flags), (files, flags), -1)
+PAIR(pipe2, (int files[2], int flags), (files, flags))
 CALL(eventfd, (unsigned value, int flags), (value, flags), -1)
 CALL(socket, (int domain, int type, int protocol), (domain, type, protocol), -1)
-CALL(socketpair, (int domain, int type, int protocol, int files[2]), (domain, type, protocol, files), -1)
+PAIR(socketpair, (int domain, int type, int protocol, int files[2]), (domain, type, protocol, files))
 CALL(bind, (int file, const struct sockaddr *address, socklen_t length), (file, address, length), file)
 CALL(listen, (int file, int backlog), (file, backlog), file)
 CALL(connect, (int file, const struct sockaddr *address, socklen_t length), (file, address, length), file)

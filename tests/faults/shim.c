@@ -15,6 +15,9 @@
 
 static struct shim *shim;
 static const char *program = "";
+static bool is_paused;
+static __thread struct shim_trace *trace; /* of the call that was asked about last; or NULL */
+extern void *__libc_stack_end;
 
 /* Without the library's functions, which are the shim's own. */
 __attribute__((constructor)) static void map_memory(void)
@@ -108,6 +111,35 @@ static void copy_name(char *out, const char *name)
 	strncpy(out, name, SHIM_NAME - 1);
 }
 
+void shim_pause(bool is_now)
+{
+	is_paused = is_now;
+}
+
+void shim_returned(int64_t result)
+{
+	if (trace != NULL)
+		trace->result = result;
+}
+
+/* By the frame pointers, which our programs have. What a library leaves in that register is none:
+ * it is believed only if it goes on up the stack. */
+static void take_stack(uint64_t *stack)
+{
+	const uintptr_t *frame = __builtin_frame_address(0);
+
+	for (size_t i = 0; i < SHIM_STACK; i++) {
+		const uintptr_t *next =
+			(const uintptr_t *)frame[0]; // NOLINT(performance-no-int-to-ptr)
+
+		stack[i] = frame[1];
+		if (next <= frame || next >= frame + 32768 || (uintptr_t)next % sizeof *next != 0 ||
+		    (getpid() == syscall(SYS_gettid) && next >= (uintptr_t *)__libc_stack_end))
+			return;
+		frame = next;
+	}
+}
+
 static void write_down(const char *name, const char *kind)
 {
 	uint32_t number = atomic_fetch_add(&shim->recorded, 1);
@@ -118,6 +150,12 @@ static void write_down(const char *name, const char *kind)
 	copy_name(entry->program, program);
 	copy_name(entry->name, name);
 	copy_name(entry->kind, kind);
+	if (shim->is_traced == 0)
+		return;
+	trace = &shim->traces[number];
+	trace->process = getpid();
+	trace->result = -1;
+	take_stack(trace->stack);
 }
 
 static bool is_the_one(const char *name, const char *kind)
@@ -133,11 +171,14 @@ int shim_ask(const char *name, int file)
 	int action = 0;
 	const char *kind;
 
-	if (mode == SHIM_OFF)
+	trace = NULL;
+	if (mode == SHIM_OFF || is_paused)
 		return 0;
 	kind = kind_of(file);
-	if (mode == SHIM_RECORD) {
+	if (mode == SHIM_RECORD || shim->is_traced != 0)
 		write_down(name, kind);
+	if (mode == SHIM_RECORD) {
+		action = 0;
 	} else if (is_the_one(name, kind) && atomic_fetch_add(&shim->seen, 1) + 1 == shim->number) {
 		atomic_fetch_add(&shim->fired, 1);
 		action = shim->action;

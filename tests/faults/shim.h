@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { SHIM_ENTRIES = 65536, SHIM_NAME = 20 };
+enum { SHIM_ENTRIES = 65536, SHIM_NAME = 20, SHIM_STACK = 14 };
 
 enum shim_mode {
 	SHIM_OFF = 0,
@@ -35,6 +35,15 @@ struct shim_call {
 	char kind[SHIM_NAME];
 };
 
+/* Whose call it was, what it returned, and by which functions it was made: their addresses, the
+ * innermost first.
+ */
+struct shim_trace {
+	int64_t process;
+	int64_t result;
+	uint64_t stack[SHIM_STACK];
+};
+
 struct shim {
 	_Atomic uint32_t mode;
 	_Atomic uint32_t recorded; /* calls, of which the first SHIM_ENTRIES are kept */
@@ -48,11 +57,18 @@ struct shim {
 	_Atomic uint32_t load;     /* load average in hundredths; 0: the true one */
 	struct shim_call call;
 	struct shim_call entries[SHIM_ENTRIES];
+	uint32_t is_traced; /* calls are written down also while one is to fail, each with its trace
+			     */
+	struct shim_trace traces[SHIM_ENTRIES];
 };
 
 /* What is to become of this call: 0 (it is made), or an action. FILE is its
  * descriptor, or -1. Leaves errno alone. */
 int shim_ask(const char *name, int file);
+/* What the call that was asked about last returned. Leaves errno alone. */
+void shim_returned(int64_t result);
+/* From now on this process's calls are neither written down nor fail, or they are again. */
+void shim_pause(bool is_paused);
 /* Microseconds to be added to the time of day, or to the other clocks. */
 int64_t shim_clock(bool is_time_of_day);
 /* How long somebody waits who would wait for MILLISECONDS, or for ever (-1). */

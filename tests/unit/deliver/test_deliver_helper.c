@@ -48,6 +48,7 @@ static void say_start(struct queue_peer *peer, const struct play *play)
 	struct buffer body = {0};
 	int file = os_process_share_text(STR("all of it"));
 
+	assert_true(file >= 0);
 	pack_u64(&body, 457);
 	pack_u64(&body, 1);
 	pack_str(&body, STR("s@a.test"));

@@ -8,8 +8,10 @@
 #include "frame.h"
 #include "holdings.h"
 #include "test.h"
+#include <dlfcn.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* of the test that runs */
 static const struct CMUnitTest *own_test;
@@ -21,7 +23,7 @@ static CMFixtureFunction own_group_setup;
 static CMFixtureFunction own_group_teardown;
 static void *own_group_state;
 static struct holdings before_group;
-static bool group_is_whole; /* no test of it was stopped, or leaves what it may */
+static size_t stopped_count; /* tests that were stopped, or leave what they may */
 
 int real_run_group(const char *name, const struct CMUnitTest *tests, size_t count,
 		   CMFixtureFunction setup,
@@ -30,14 +32,27 @@ int framed_run_group(const char *name, const struct CMUnitTest *tests, size_t co
 		     CMFixtureFunction setup,
 		     CMFixtureFunction teardown) __asm__("__wrap__cmocka_run_group_tests");
 
+/* Of tests/faults/shim.h, where it is loaded: the calls of the tests themselves are those that may
+ * fail. */
+static void pause_shim(bool is_paused)
+{
+	void (*pause)(bool is_paused);
+
+	*(void **)&pause = dlsym(RTLD_DEFAULT, "shim_pause");
+	if (pause != NULL)
+		pause(is_paused);
+}
+
 /* A test's state is the group's, or its own. */
 static int begin_framed_test(void **state)
 {
 	own_test = *state;
 	test_is_done = false;
+	stopped_count++;
 	test_leaves = false;
 	holdings_take(&before_test);
 	*state = own_group_state != NULL ? own_group_state : own_test->initial_state;
+	pause_shim(false);
 	return own_test->setup_func != NULL ? own_test->setup_func(state) : 0;
 }
 
@@ -71,12 +86,23 @@ static int judge_left(const struct holdings *before, const char *name)
 	return -1;
 }
 
+/* Whoever judges calls that fail (tests/faults/units) wants to know what was open at the end. */
+static void print_stopped(void)
+{
+	if (getenv("FRAME_ONLY") != NULL && holdings_print(&before_test, print_error) != 0)
+		print_error("That was there when %s was stopped.\n", own_test->name);
+}
+
 static int end_framed_test(void **state)
 {
-	int result = own_test->teardown_func != NULL ? own_test->teardown_func(state) : 0;
+	int result;
 
-	if (result != 0 || !test_is_done || test_leaves)
-		group_is_whole = false;
+	pause_shim(true);
+	if (!test_is_done)
+		print_stopped();
+	result = own_test->teardown_func != NULL ? own_test->teardown_func(state) : 0;
+	if (result == 0 && test_is_done && !test_leaves)
+		stopped_count--;
 	return result != 0 || !test_is_done ? result : judge_left(&before_test, own_test->name);
 }
 
@@ -99,36 +125,43 @@ static int end_framed_group(void **state)
 	*state = own_group_state;
 	result = own_group_teardown != NULL ? own_group_teardown(state) : 0;
 	test_leaves = false;
-	return result != 0 || !group_is_whole ? result : judge_left(&before_group, "the group");
+	return result != 0 || stopped_count > 0 ? result : judge_left(&before_group, "the group");
 }
 
-static struct CMUnitTest *frame_tests(const struct CMUnitTest *tests, size_t count)
+/* All, or the one that is named FRAME_ONLY: how many they are. */
+static size_t frame_tests(const struct CMUnitTest *tests, size_t count, struct CMUnitTest *framed)
 {
-	struct CMUnitTest *framed = calloc(count, sizeof *framed);
+	const char *only = getenv("FRAME_ONLY");
+	size_t taken = 0;
 
-	if (framed == NULL)
-		abort();
-	for (size_t i = 0; i < count; i++)
-		framed[i] = (struct CMUnitTest){
+	for (size_t i = 0; i < count; i++) {
+		if (only != NULL && strcmp(only, tests[i].name) != 0)
+			continue;
+		framed[taken++] = (struct CMUnitTest){
 			.name = tests[i].name,
 			.test_func = play_framed_test,
 			.setup_func = begin_framed_test,
 			.teardown_func = end_framed_test,
 			.initial_state = (void *)&tests[i],
 		};
-	return framed;
+	}
+	return taken;
 }
 
 int framed_run_group(const char *name, const struct CMUnitTest *tests, size_t count,
 		     CMFixtureFunction setup, CMFixtureFunction teardown)
 {
-	struct CMUnitTest *framed = frame_tests(tests, count);
+	struct CMUnitTest *framed = calloc(count, sizeof *framed);
 	int failed;
 
+	if (framed == NULL)
+		abort();
+	count = frame_tests(tests, count, framed);
+	pause_shim(true);
 	own_group_setup = setup;
 	own_group_teardown = teardown;
 	own_group_state = NULL;
-	group_is_whole = true;
+	stopped_count = 0;
 	failed = real_run_group(name, framed, count, begin_framed_group, end_framed_group);
 	free(framed);
 	return failed;

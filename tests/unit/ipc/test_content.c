@@ -57,6 +57,7 @@ static void a_file_may_be_too_short(void **state)
 	struct str part;
 
 	(void)state;
+	assert_true(file >= 0);
 	assert_int_equal(ipc_content_read(&content, 0, block, sizeof block, &part), -EIO);
 	ipc_content_prepend(&content, STR("head"));
 	assert_int_equal(ipc_content_read(&content, 0, block, sizeof block, &part), -EIO);

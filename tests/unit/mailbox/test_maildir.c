@@ -66,6 +66,7 @@ static size_t read_folder(const char *below, struct buffer *text, char *name, si
 		return 0;
 	while ((entry = readdir(directory)) != NULL) {
 		char path[600];
+		ssize_t length;
 		int file;
 
 		if (entry->d_name[0] == '.')
@@ -74,8 +75,11 @@ static size_t read_folder(const char *below, struct buffer *text, char *name, si
 		snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
 		snprintf(name, name_size, "%s", entry->d_name);
 		file = open(path, O_RDONLY);
+		assert_true(file >= 0);
 		buffer_reset(text);
-		buffer_commit(text, (size_t)read(file, buffer_reserve(text, 1 << 20), 1 << 20));
+		length = read(file, buffer_reserve(text, 1 << 20), 1 << 20);
+		assert_true(length >= 0);
+		buffer_commit(text, (size_t)length);
 		close(file);
 	}
 	closedir(directory);

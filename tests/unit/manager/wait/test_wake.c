@@ -111,6 +111,7 @@ static void sources_take_turns(void **state)
 	struct trigger *trigger = triggers_set(scene->wait->triggers, STR("event"), STR(""));
 
 	(void)state;
+	assert_non_null(trigger);
 	for (uint64_t i = 1; i <= 3; i++)
 		wait_scene_sleep(scene->wait, i, (int64_t)i, NULL);
 	for (uint64_t i = 11; i <= 14; i++)

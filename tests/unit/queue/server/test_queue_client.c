@@ -378,6 +378,7 @@ static void open_with_a_file(struct queue_peer *peer)
 {
 	int file = os_process_share_text(STR(""));
 
+	assert_true(file >= 0);
 	assert_int_equal(queue_peer_hear(peer), QUEUE_PROTOCOL_OPEN);
 	assert_int_equal(usleep(200000), 0);
 	queue_peer_give(peer, QUEUE_PROTOCOL_OPENED, STR("\1\0\0\0\0\0\0\0"), &file, 1);
