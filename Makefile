@@ -17,7 +17,7 @@ build/build.ninja:
 	meson setup build -Dbuildtype=release
 
 .DEFAULT_GOAL := all
-.PHONY: all tree run test check lint format coverage bench burst big crash cost damage kill freeze faults smuggle hostile \
+.PHONY: all tree run test check lint format coverage bench burst big crash cost damage kill freeze faults calls smuggle hostile \
 	partition once upgrades world world-finds world-long mutants drawn reproducible soak model fuzz inside reliability reliability-page install uninstall \
 	fresh clean deb help packages clang
 
@@ -92,6 +92,9 @@ inside: tree ## each process is taken over for a minute while mail flows; ten mi
 
 faults: tree ## every call of every process fails once, with each error; hours. KEEP=DIR: where to go on
 	@tests/e2e/faults $(if $(KEEP),--keep "$(KEEP)")
+
+calls: tree ## each call of the system that the product makes in a unit test fails once; T seconds
+	@tests/faults/units build --seconds $(T) --seed $${SEED:-1}
 
 smuggle: tree ## every short string of line ends and dots, in and out, among other mail systems
 	@SMUGGLE=all tests/e2e/run tests/e2e/test_smuggling.py -s
