@@ -25,6 +25,7 @@ static CMFixtureFunction own_group_setup;
 static CMFixtureFunction own_group_teardown;
 static void *own_group_state;
 static struct holdings before_group;
+static bool group_has_left;  /* the library reports it, and says that all passed */
 static size_t stopped_count; /* tests that were stopped, or leave what they may */
 
 int real_run_group(const char *name, const struct CMUnitTest *tests, size_t count,
@@ -108,9 +109,12 @@ static int end_framed_test(void **state)
 	if (!test_is_done)
 		end_if_judged();
 	result = own_test->teardown_func != NULL ? own_test->teardown_func(state) : 0;
-	if (result == 0 && test_is_done && !test_leaves)
+	if (result != 0 || !test_is_done)
+		return result;
+	result = judge_left(&before_test, own_test->name);
+	if (result == 0 && !test_leaves)
 		stopped_count--;
-	return result != 0 || !test_is_done ? result : judge_left(&before_test, own_test->name);
+	return result;
 }
 
 /* The library is told of no group's state: it prefers that to a test's. */
@@ -132,7 +136,10 @@ static int end_framed_group(void **state)
 	*state = own_group_state;
 	result = own_group_teardown != NULL ? own_group_teardown(state) : 0;
 	test_leaves = false;
-	return result != 0 || stopped_count > 0 ? result : judge_left(&before_group, "the group");
+	if (result != 0 || stopped_count > 0)
+		return result;
+	group_has_left = judge_left(&before_group, "the group") != 0;
+	return group_has_left ? -1 : 0;
 }
 
 /* All, or the one that is named FRAME_ONLY: how many they are. */
@@ -169,7 +176,8 @@ int framed_run_group(const char *name, const struct CMUnitTest *tests, size_t co
 	own_group_teardown = teardown;
 	own_group_state = NULL;
 	stopped_count = 0;
+	group_has_left = false;
 	failed = real_run_group(name, framed, count, begin_framed_group, end_framed_group);
 	free(framed);
-	return failed;
+	return failed + group_has_left;
 }

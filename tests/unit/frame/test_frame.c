@@ -115,24 +115,42 @@ static void leave_descriptor(void **state)
 	assert_true(open("/proc/self/status", O_RDONLY | O_CLOEXEC) >= 0);
 }
 
-/* In a process of its own, whose words nobody hears: it fails. */
-static void test_who_leaves_fails(void **state)
+static int leave_group(void **state)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(leave_descriptor)};
+	leave_descriptor(state);
+	return 0;
+}
+
+static void leave_nothing(void **state)
+{
+	(void)state;
+}
+
+/* In a process of its own, whose words nobody hears: how many fail. */
+static int failed_of(CMUnitTestFunction test, CMFixtureFunction setup)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test)};
 	pid_t child = fork();
 	int status;
 
-	(void)state;
 	if (child == 0) {
 		int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
 		dup2(nowhere, STDOUT_FILENO);
 		dup2(nowhere, STDERR_FILENO);
-		_exit(cmocka_run_group_tests(tests, NULL, NULL));
+		_exit(cmocka_run_group_tests(tests, setup, NULL));
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_true(WIFEXITED(status));
-	assert_int_equal(WEXITSTATUS(status), 1);
+	return WEXITSTATUS(status);
+}
+
+static void test_who_leaves_fails(void **state)
+{
+	(void)state;
+	assert_int_equal(failed_of(leave_nothing, NULL), 0);
+	assert_int_equal(failed_of(leave_descriptor, NULL), 1);
+	assert_int_equal(failed_of(leave_nothing, leave_group), 1);
 }
 
 int main(void)

@@ -369,11 +369,20 @@ static int make_sockets(void **state)
 	return listening < 0 ? -1 : socketpair(AF_UNIX, SOCK_STREAM, 0, pair);
 }
 
+static int close_sockets(void **state)
+{
+	(void)state;
+	os_socket_close(listening);
+	os_socket_close(pair[0]);
+	os_socket_close(pair[1]);
+	return 0;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(calls_are_known_by_their_arguments),
 	};
 
-	return cmocka_run_group_tests(tests, make_sockets, NULL);
+	return cmocka_run_group_tests(tests, make_sockets, close_sockets);
 }
