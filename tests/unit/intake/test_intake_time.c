@@ -4,8 +4,10 @@
 #include "base/panic.h"
 #include "base/timestamp.h"
 #include "fake_loop.h"
+#include "intake/internal.h"
 #include "intake/session.h"
 #include "intake_scene.h"
+#include "os/clock.h"
 #include "test.h"
 #include <string.h>
 
@@ -206,6 +208,18 @@ static void a_message_may_take_no_more_than_a_day(void **state)
 
 /* --- whose place may be given away --- */
 
+static void a_day_is_not_late_and_more_is(void **state)
+{
+	int64_t began = os_clock_monotonic_us();
+
+	(void)state;
+	assert_false(intake_message_is_late(began));
+	fake_advance(DAY_US);
+	assert_false(intake_message_is_late(began));
+	fake_advance(1);
+	assert_true(intake_message_is_late(began));
+}
+
 static void a_client_that_waits_for_us_keeps_its_place(void **state)
 {
 	int client = connect_one();
@@ -372,6 +386,7 @@ int main(void)
 		TIME_TEST(nobody_is_hurried_while_we_ask),
 		TIME_TEST(a_message_may_take_a_day),
 		TIME_TEST(a_message_may_take_no_more_than_a_day),
+		TIME_TEST(a_day_is_not_late_and_more_is),
 		TIME_TEST(a_client_that_waits_for_us_keeps_its_place),
 		TIME_TEST(who_does_not_hear_us_has_a_place_while_we_ask),
 		TIME_TEST(our_own_time_is_not_its_idleness),
