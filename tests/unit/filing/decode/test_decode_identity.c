@@ -463,7 +463,7 @@ static void files_are_read(void **state)
 	char path[SCRATCH_SIZE + 16];
 	struct arena *arena = arena_new();
 	struct buffer text = {0};
-	struct ipc_content content;
+	struct ipc_content content = {0};
 	struct decode_identity from_file;
 	struct decode_identity from_memory;
 
