@@ -25,20 +25,21 @@ def text_digest(path):
 
 class Results:
     """By identity; a result holds while the file and the tests that it hangs on are the same: the test that noticed, or
-    all that ran. What only the tests of its own folder did not notice is known only where these are asked."""
+    all that ran. What only the tests of its own folder did not notice (HOME), or none but end-to-end tests (INNER), is
+    known only where just these are asked."""
 
-    def __init__(self, home=False, again=False):
+    def __init__(self, home=False, inner=False, again=False):
         lines = KEPT.read_text().splitlines() if KEPT.exists() else []
         self.entries = {entry["slip"]: entry for entry in map(json.loads, lines)}
-        self.home = home
+        self.home, self.inner = home, inner
         self.tried_again = set() if again else None
 
-    def keep(self, slip, word, seconds, ran, sources):
+    def keep(self, slip, word, seconds, ran, sources, inner=False):
         """WORD: how it was noticed, or "survived"; RAN: the names of the tests; SOURCES: their files in the tree that
-        was built, while somebody may have gone on with the project's own."""
+        was built, while somebody may have gone on with the project's own; INNER: no end-to-end test was asked."""
         paths = [pathlib.Path(path) for path in sorted(sources) if pathlib.Path(path).is_relative_to(tree.TREE)]
         entry = {"slip": slip.identity, "digest": slip.digest, "file": slip.file, "line": slip.line,
-                 "function": slip.function, "kind": slip.kind, "result": word, "seconds": round(seconds, 1), "tests": ran, "home": self.home,
+                 "function": slip.function, "kind": slip.kind, "result": word, "seconds": round(seconds, 1), "tests": ran, "home": self.home, "inner": inner,
                  "state": {slip.file: text_digest(tree.ORIGINALS / slip.file)} |
                  {str(path.relative_to(tree.TREE)): text_digest(path) for path in paths}}
         self.entries[slip.identity] = entry
@@ -48,8 +49,18 @@ class Results:
             file.write(json.dumps(entry) + "\n")
         return entry
 
+    def left_of(self, slip):
+        """Of one that survived: seconds, names of tests and their files."""
+        entry = self.entries[slip.identity]
+        return entry["seconds"], entry["tests"], [str(tree.TREE / name) for name in entry["state"] if name != slip.file]
+
     def of(self, slip):
-        """What is known, None if nothing holds any more."""
+        """What is known, None if nothing holds any more, or only end-to-end tests can say more."""
+        entry = self.inside_of(slip)
+        return None if entry and entry["result"] == "survived" and entry["inner"] and not self.inner else entry
+
+    def inside_of(self, slip):
+        """The same, without asking end-to-end tests."""
         entry = self.entries.get(slip.identity)
         if not entry or (entry["result"] == "survived" and self.is_to_be_tried_again(entry)):
             return None

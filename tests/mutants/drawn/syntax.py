@@ -15,6 +15,8 @@ VALUE = "({slip} ? ({new}) : ({old}))"
 ALWAYS = "({slip} || ({old}))"
 NEVER = "(!{slip} && ({old}))"
 WITHOUT = "{{ if (!{slip}) {old} }}"
+MARK = "(void){slip};"  # no slip: where a function begins
+ENTRY = "entry"  # its kind
 
 KINDS = {
     "turned": "a comparison is the opposite one, or a ! is gone",
@@ -89,7 +91,7 @@ class Finder:
 
     def __init__(self, name, data, unit):
         self.name, self.data = name, data
-        self.found, self.function, self.returns_status = {}, "", False
+        self.found, self.function, self.returns_status, self.entries = {}, "", False, []
         self.macros = [(cursor.extent.start.offset, cursor.extent.end.offset)
                        for cursor in unit.cursor.get_children()
                        if cursor.kind == Kind.MACRO_INSTANTIATION and self.is_here(cursor)]
@@ -99,6 +101,7 @@ class Finder:
                 self.returns_status = cursor.result_type.get_canonical().kind in STATUS
                 for part in cursor.get_children():
                     if part.kind == Kind.COMPOUND_STMT:
+                        self.note_entry(part)
                         self.visit(part)
 
     @staticmethod
@@ -128,6 +131,11 @@ class Finder:
             line = self.data.count(b"\n", 0, start) + 1
             slip = Slip(self.name, self.function, kind, self.text(start, end), new, form, start, end, line)
             self.found.setdefault((start, end, kind, new), slip)
+
+    def note_entry(self, body):
+        start, end = self.place(body)
+        if self.data[start:start + 1] == b"{" and self.data[start + 1:end - 1].strip():
+            self.entries.append(Slip(self.name, self.function, ENTRY, "", "", MARK, start + 1, start + 1, 0))
 
     def visit(self, cursor):
         if cursor.kind in UNTOUCHED:
@@ -317,11 +325,13 @@ def errors(unit):
 
 
 def find_slips(name, path, data, arguments):
-    """All slips of the file; NAME: below the project. ValueError: it is not right as it stands."""
+    """All slips of the file, and its functions' entries; NAME: below the project. ValueError: it is not right as it
+    stands."""
     unit = parse(path, data, arguments)
     if wrong := errors(unit):
         raise ValueError(f"{name}:{wrong[0]}")
-    return list(counted(Finder(name, data, unit).found.values()))
+    finder = Finder(name, data, unit)
+    return list(counted(finder.found.values())), finder.entries
 
 
 def content_digest(name, data):

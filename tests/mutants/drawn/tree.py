@@ -18,6 +18,7 @@ BUILD = PLACE / "build"
 ORIGINALS = PLACE / "originals"  # of the files that are rewritten in the tree
 FOUND = PLACE / "found"  # the slips of each file, by its contents
 COPIED = ("src", "tests", "tools", "dist", "doc", "meson.build", "meson_options.txt")
+SLIPS_MAX = 65536  # of slips.h
 SUITES = {"unit", "transcript", "fuzz", "crash"}
 ABSENT = {"release", "lint"}  # suites
 # Address alone: the other sanitizer compiles as long again and notices little that no test does. What a slip
@@ -33,8 +34,8 @@ class Broken(Exception):
     """The tree does not build, or its tests fail without a slip."""
 
 
-def run_quietly(*command):
-    environment = dict(os.environ)
+def run_quietly(*command, environment=None):
+    environment = os.environ | (environment or {})
     if shutil.which("ccache"):
         environment.setdefault("CC", "ccache gcc")
     done = subprocess.run([str(word) for word in command], cwd=PLACE, env=environment, capture_output=True, text=True,
@@ -95,62 +96,67 @@ def compiler_arguments(build, top):
     return found
 
 
-def slips_of_file(name, arguments):
-    """All of a file, from the last time if it is the same."""
+def found_in_file(name, arguments):
+    """All slips and entries of a file, from the last time if it is the same."""
     data = (ROOT / name).read_bytes()
     key = syntax.content_digest(name, data)
     kept = FOUND / f"{key}.json"
     if kept.exists():
-        return [syntax.Slip(**entry) for entry in json.loads(kept.read_text())]
-    slips = syntax.find_slips(name, ROOT / name, data, arguments)
+        return [[syntax.Slip(**entry) for entry in some] for some in json.loads(kept.read_text())]
+    found = syntax.find_slips(name, ROOT / name, data, arguments)
     FOUND.mkdir(parents=True, exist_ok=True)
     part = kept.with_suffix(f".{os.getpid()}")
-    part.write_text(json.dumps([vars(slip) for slip in slips]))
+    part.write_text(json.dumps([[vars(slip) for slip in some] for some in found]))
     part.rename(kept)
-    return slips
+    return found
 
 
-def slips_of_files(names, arguments, jobs):
-    """Of all of them that are compiled, as one list in the order of the names; ARGUMENTS: as compiler_arguments()
+def found_in_files(names, arguments, jobs):
+    """(slips, entries) of all of them that are compiled, in the order of the names; ARGUMENTS: as compiler_arguments()
     returns them."""
     known = [name for name in names if name in arguments]
     with concurrent.futures.ProcessPoolExecutor(jobs) as pool:
-        found = pool.map(slips_of_file, known, (arguments[name] for name in known), chunksize=8)
-        return [slip for slips in found for slip in slips]
+        found = list(pool.map(found_in_file, known, (arguments[name] for name in known), chunksize=8))
+    return tuple([slip for both in found for slip in both[i]] for i in (0, 1))
 
 
 def compiling(name, numbered, arguments):
-    """Those of {number: slip} with which the file compiles; and its text with all of these."""
+    """Those of {number: slip} with which the file compiles."""
     data = (ROOT / name).read_bytes()
 
     def is_right(some):
         text = schemata.rewritten(data, some, name)
-        return not syntax.errors(syntax.parse(TREE / name, text.encode(errors="surrogateescape"), arguments)), text
+        return not syntax.errors(syntax.parse(TREE / name, text.encode(errors="surrogateescape"), arguments))
 
-    right, text = is_right(numbered)
-    if right:
-        return numbered, text
+    if is_right(numbered):
+        return numbered
     kept = {}
     for number, slip in numbered.items():
-        if is_right(kept | {number: slip})[0]:
+        if is_right(kept | {number: slip}):
             kept[number] = slip
-    return kept, is_right(kept)[1]
+    return kept
 
 
-def build_slips(slips):
-    """Makes the tree with SLIPS; returns those that compile as {number: slip}."""
+def build_slips(slips, jobs):
+    """Makes the tree with SLIPS, and with a mark where each function begins; returns the slips that compile as {number:
+    slip}, and {number: entry}."""
     arguments, by_file = compiler_arguments(BUILD, TREE), {}
     for number, slip in enumerate(slips, start=1):
         by_file.setdefault(slip.file, {})[number] = slip
     numbered, texts = {}, {}
-    with concurrent.futures.ProcessPoolExecutor() as pool:
-        for name, (some, text) in zip(by_file, pool.map(compiling, by_file, by_file.values(),
-                                                        (arguments[name] for name in by_file))):
+    with concurrent.futures.ProcessPoolExecutor(jobs) as pool:
+        for some in pool.map(compiling, by_file, by_file.values(), (arguments[name] for name in by_file)):
             numbered |= some
-            texts[name] = text
+    entries = {SLIPS_MAX - number: entry for number, entry in
+               enumerate(found_in_files(source_files(), arguments, jobs)[1], start=1)}
+    marked = {}
+    for number, slip in (entries | numbered).items():
+        marked.setdefault(slip.file, {})[number] = slip
+    for name, some in marked.items():
+        texts[name] = schemata.rewritten((ROOT / name).read_bytes(), some, name)
     write_tree(texts)
     set_up_build()
-    return numbered
+    return numbered, entries
 
 
 def described(what):

@@ -10,14 +10,14 @@ import pathlib
 import select
 import shutil
 import signal
+import struct
 import subprocess
 import tempfile
 import time
 
 from . import tree
 
-SLIPS_MAX = 65536  # of slips.h
-FILE_BLOCKS_MAX = 1 << 21  # of 512 bytes
+FILE_BLOCKS_MAX = 1 << 19  # of 512 bytes; also of what a slip reserves in memory, as memfd_create(2)'s files
 # The first run says how long a test takes; then it may take so many times as long, and some seconds.
 PROCESSOR = (3, 2)
 CLOCK = (4, 8)
@@ -25,10 +25,13 @@ SLOW = 15  # seconds of the processor: a test that takes longer without a slip i
 BEGIN_LIMITS = (SLOW, 600)  # and of the clock, without a slip
 TWICE = 3  # times longer is tried what the clock has ended: the machine may have been busy
 MEMORY_MIB = 3000
-ENVIRONMENT = {"ASAN_OPTIONS": f"detect_stack_use_after_return=1:strict_string_checks=1:hard_rss_limit_mb={MEMORY_MIB}"}
-NAMESPACES = ("unshare", "--mount", "--net", "--ipc", "--pid", "--fork", "--kill-child", "--propagation", "private")
+OPTIONS = f"detect_stack_use_after_return=1:strict_string_checks=1:hard_rss_limit_mb={MEMORY_MIB}"
+LEAKS = pathlib.Path(__file__).with_name("leaks.txt")  # what libraries leave behind, which is not ours
+ENVIRONMENT = {"ASAN_OPTIONS": OPTIONS, "LSAN_OPTIONS": f"suppressions={LEAKS}:print_suppressions=0"}
+UNSHARE = ("setpriv", "--pdeathsig", "KILL", "unshare")  # all of it ends with who runs this
+NAMESPACES = ("--mount", "--net", "--ipc", "--pid", "--fork", "--kill-child", "--propagation", "private")
 INSIDE = """
-mount --bind "$1" /tmp && mount --bind "$1" /var/tmp && mount -t tmpfs tmpfs /dev/shm &&
+mount --bind "$1" /tmp && mount --bind "$1" /var/tmp && mount -t tmpfs -o size=256m tmpfs /dev/shm &&
 mount --bind "$2" "$2" && mount -o remount,bind,ro "$2" && mount -o remount,bind,ro / && mount -t proc proc /proc &&
 ip link set lo up && cd "$3" || exit 125
 ulimit -c 0; ulimit -f "$5"; ulimit -t "$4"
@@ -46,12 +49,13 @@ class Outcome:
     processor: float
     said: str
     reached: bytes = b""
+    noted: str = ""  # by the test, in a file of that name in /var/tmp
 
 
 def namespaces():
     if os.geteuid() == 0:
-        return NAMESPACES
-    return (NAMESPACES[0], "--user", "--map-current-user", "--keep-caps", *NAMESPACES[1:])
+        return *UNSHARE, *NAMESPACES
+    return *UNSHARE, "--user", "--map-current-user", "--keep-caps", *NAMESPACES
 
 
 def try_place():
@@ -63,9 +67,9 @@ def try_place():
                           f"of their own: {done.stderr.strip()}")
 
 
-def inside(command, scratch, processor):
+def inside(command, scratch, processor, blocks=FILE_BLOCKS_MAX):
     return [*namespaces(), "sh", "-c", INSIDE, "sh", str(scratch), str(tree.ROOT), str(tree.BUILD), str(round(processor)),
-            str(FILE_BLOCKS_MAX), *command]
+            str(blocks), *command]
 
 
 def wait_for(process, limit):
@@ -89,19 +93,23 @@ def _is_readable(handle, seconds):
     return bool(poll.poll(seconds * 1000))
 
 
-def run_test(test, number=0, limits=BEGIN_LIMITS, reach=False):
+def slips_text(number):
+    """Of the file that slips.h maps: none is come upon yet."""
+    return bytes(tree.SLIPS_MAX) + struct.pack("i", number)
+
+
+def run_test(test, number=0, limits=BEGIN_LIMITS):
     """Runs it with the slip of that number; LIMITS: seconds of the processor and of the clock."""
     scratch = pathlib.Path(tempfile.mkdtemp(dir=tree.PLACE, prefix="scratch-"))
     environment = os.environ | ENVIRONMENT | test["environment"] | {"SLIP": str(number), "TMPDIR": "/tmp"}
     scratch.chmod(0o1777)
-    if reach:
-        (scratch / "slips").write_bytes(bytes(SLIPS_MAX))
-        (scratch / "slips").chmod(0o666)
-        environment["SLIPS_REACHED"] = "/tmp/slips"
+    slips, noted = scratch / "slips", scratch / "noted"
+    slips.write_bytes(slips_text(number))
+    slips.chmod(0o666)
     begin = time.monotonic()
     try:
         with tempfile.TemporaryFile(dir=tree.PLACE) as output:
-            process = subprocess.Popen(inside(test["command"], scratch, limits[0]), env=environment, stdout=output,
+            process = subprocess.Popen(inside(test["command"], scratch, limits[0], test.get("blocks", FILE_BLOCKS_MAX)), env=environment, stdout=output,
                                        stderr=output, stdin=subprocess.DEVNULL)
             status, processor = wait_for(process, limits[1])
             output.seek(max(0, output.seek(0, os.SEEK_END) - 2000))
@@ -111,15 +119,16 @@ def run_test(test, number=0, limits=BEGIN_LIMITS, reach=False):
         # its processor's limit ends a process by a signal, and a shell says so by 128 and its number
         word = "late" if status is None else "passed" if status == 0 else \
             "hangs" if status in (128 + signal.SIGXCPU, 128 + signal.SIGKILL) else "failed"
-        reached = (scratch / "slips").read_bytes() if reach else b""
-        return Outcome(word, time.monotonic() - begin, processor, said, reached)
+        return Outcome(word, time.monotonic() - begin, processor, said,
+                       slips.read_bytes()[:tree.SLIPS_MAX] if slips.exists() else b"",
+                       noted.read_text() if noted.exists() else "")
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
 def without_leak_check(test):
-    """The same test, for what libraries leave behind that are not ours."""
-    options = ENVIRONMENT["ASAN_OPTIONS"] + ":detect_leaks=0"
+    """The same test, for what is left behind though there is no slip."""
+    options = OPTIONS + ":detect_leaks=0"
     return test | {"environment": test["environment"] | {"ASAN_OPTIONS": options}}
 
 
