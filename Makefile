@@ -44,7 +44,7 @@ test: ## every test, after installing what they need; the last line is "N passed
 	@tools/install-packages build test
 	@tools/test
 
-check: ## the tests of one thing, in seconds: T=queue, T=test_dsn, T=test_dsn::NAME
+check: ## what a change can break, or one test, in seconds: T=queue, T=src/queue/store.c, T=test_dsn, T=test_dsn::NAME
 	@tools/check $(if $(filter command line,$(origin T)),"$(T)")
 
 lint: ## layout, static analysis, layers, scripts
