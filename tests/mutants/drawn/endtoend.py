@@ -21,6 +21,7 @@ KNOWN = tree.PLACE / "endtoend.json"  # what became of each test without a slip
 QUICK = 5  # seconds that a test may take, which are more in this build and beside others
 FIRST_SECONDS = 2 * QUICK
 SHARE = 20  # tests of one run, which begins a Python and makes a filesystem
+CANDIDATES = 30  # that enter a function, of which some come upon its slip
 CASES = 3  # of a test with many, spread over them
 AT_ONCE = 4  # runs for two processors: they wait
 PATIENCE = (4, 8)  # a test may take so many times as long as at first, and some seconds
@@ -37,10 +38,6 @@ class End:
     seconds: float
     processor: float
     reached: frozenset = frozenset()
-
-    @property
-    def file(self):
-        return self.name.partition("::")[0]
 
 
 def path_of(name):
@@ -97,7 +94,7 @@ def function_of(slip):
 class Tests:
     """The end-to-end tests, and what is known of them from earlier builds: which are of no use, as they take long or do
     not pass in the tool's namespaces, and which functions the others come upon. What is known holds while a test's file
-    is the same. All are run once; then those that come upon a function with a slip."""
+    is the same. All are run once; then some of those that enter a function with a slip."""
 
     def __init__(self, entries):
         """ENTRIES: {number: where a function begins}."""
@@ -113,11 +110,20 @@ class Tests:
                  for name, entry in sorted(self.known.items())}
         KNOWN.write_text(json.dumps({"functions": functions, "tests": tests}))
 
-    def is_to_be_run(self, name, functions):
-        known = self.known.get(name)
-        if not known or known["state"] != results.text_digest(tree.ROOT / path_of(name)):
-            return True
-        return known["outcome"] == "passed" and not functions.isdisjoint(known["functions"])
+    def is_known(self, name):
+        return name in self.known and self.known[name]["state"] == results.text_digest(tree.ROOT / path_of(name))
+
+    def candidates(self, function, names):
+        """Of NAMES, which are known, some that enter FUNCTION: of each file first the one that enters the fewest others."""
+        entering = [name for name in names
+                    if self.known[name]["outcome"] == "passed" and function in self.known[name]["functions"]]
+        return by_turns(entering, lambda name: (len(self.known[name]["functions"]), self.known[name]["seconds"]))[:CANDIDATES]
+
+    def to_be_run(self, names, functions):
+        """Those of NAMES that nothing is known of, and what may come upon a slip in FUNCTIONS."""
+        known = [name for name in names if self.is_known(name)]
+        wanted = set(names).difference(known).union(*(self.candidates(function, known) for function in functions))
+        return [name for name in names if name in wanted]
 
     def collect(self):
         files = sorted(path.name for path in (tree.TREE / "tests/e2e").glob("test_*.py") if path.stem not in e2e.WITH_MACHINE)
@@ -141,7 +147,7 @@ class Tests:
     def first_runs(self, slips):
         """Those that are quick, pass without a slip and come upon a function of SLIPS; and what they come upon."""
         functions, found = {function_of(slip) for slip in slips}, []
-        names = [name for name in self.collect() if self.is_to_be_run(name, functions)]
+        names = self.to_be_run(self.collect(), functions)
         shares = [names[first:first + SHARE] for first in range(0, len(names), SHARE)]
         with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
             for number, (outcome, noted) in enumerate(pool.map(run, shares), start=1):
@@ -154,19 +160,26 @@ class Tests:
         return found
 
 
+def by_turns(names, rank):
+    """Of each file the first by RANK(name), the files in the same order, then the second of each."""
+    files = collections.defaultdict(list)
+    for name in sorted(names, key=rank):
+        files[path_of(name)].append(name)
+    return [name for turn in itertools.zip_longest(*files.values()) for name in turn if name]
+
+
 def choose(number, slip, ends, folder_of, limit):
     """Those that come upon the slip, as many as the time is enough for: of each file that with the most in that folder
     first, then the others."""
-    def concern(end):
+    reaching = {end.name: end for end in ends if number in end.reached}
+
+    def concern(name):
+        end = reaching[name]
         own = sum(folder_of[other] == slip.folder for other in end.reached)
         return -own / len(end.reached), end.seconds
 
-    files = collections.defaultdict(list)
-    for end in sorted((end for end in ends if number in end.reached), key=concern):
-        files[end.file].append(end)
-    turns = itertools.zip_longest(*sorted(files.values(), key=lambda some: concern(some[0])))
     chosen, processor, seconds = [], 0, 0
-    for end in (end for turn in turns for end in turn if end):
+    for end in (reaching[name] for name in by_turns(reaching, concern)):
         processor, seconds = processor + end.processor, seconds + end.seconds
         if chosen and (processor > limit or seconds > 2 * limit):
             break

@@ -91,11 +91,12 @@ def read_equivalents(path=EQUIVALENT):
 
 
 def table(slips, results, equivalents):
-    """{folder: (noticed, judged)} of what is known about SLIPS, without those that change nothing."""
+    """{folder: (noticed, judged, reached by no test)} of what is known about SLIPS, without those that change nothing."""
     scores = {}
     for slip in slips:
         entry = results.of(slip)
         if entry and entry["result"] != "does not compile" and slip.identity not in equivalents:
-            noticed, judged = scores.get(slip.folder, (0, 0))
-            scores[slip.folder] = (noticed + (entry["result"] != "survived"), judged + 1)
+            noticed, judged, unreached = scores.get(slip.folder, (0, 0, 0))
+            survived = entry["result"] == "survived"
+            scores[slip.folder] = (noticed + (not survived), judged + 1, unreached + (survived and not entry["tests"]))
     return scores
