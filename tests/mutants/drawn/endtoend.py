@@ -10,7 +10,9 @@ import dataclasses
 import itertools
 import json
 import os
+import random
 import sys
+import time
 
 from . import results, trial, tree
 
@@ -20,6 +22,7 @@ from testing import e2e, pace  # noqa: E402
 KNOWN = tree.PLACE / "endtoend.json"  # what became of each test without a slip
 QUICK = 5  # seconds that a test may take, which are more in this build and beside others
 FIRST_SECONDS = 2 * QUICK
+NEW_SECONDS = 1500  # for tests of which nothing is known
 SHARE = 20  # tests of one run, which begins a Python and makes a filesystem
 CANDIDATES = 30  # that enter a function, of which some come upon its slip
 CASES = 3  # of a test with many, spread over them
@@ -144,18 +147,29 @@ class Tests:
             "functions": {self.functions[number] for number in entry["reached"] if number in self.functions}}
         return outcome == "passed"
 
+    def shares(self, slips):
+        """Lists of the tests to be run without a slip: first those that are known, then the others in any order."""
+        names = self.to_be_run(self.collect(), {function_of(slip) for slip in slips})
+        known = [name for name in names if self.is_known(name)]
+        new = [name for name in names if not self.is_known(name)]
+        parts = [new[first:first + SHARE] for first in range(0, len(new), SHARE)]
+        random.Random(len(parts)).shuffle(parts)
+        return [known[first:first + SHARE] for first in range(0, len(known), SHARE)] + parts
+
     def first_runs(self, slips):
-        """Those that are quick, pass without a slip and come upon a function of SLIPS; and what they come upon."""
-        functions, found = {function_of(slip) for slip in slips}, []
-        names = self.to_be_run(self.collect(), functions)
-        shares = [names[first:first + SHARE] for first in range(0, len(names), SHARE)]
+        """Those that are quick, pass without a slip and come upon a function of SLIPS; and what they come upon. What is
+        new is tried for NEW_SECONDS at most, and then another time."""
+        shares, deadline, found = self.shares(slips), time.monotonic() + NEW_SECONDS, []
+
+        def run_share(names):
+            is_over = time.monotonic() > deadline and not self.is_known(names[0])
+            return run(names)[1] if not is_over else []
+
         with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-            for number, (outcome, noted) in enumerate(pool.map(run, shares), start=1):
+            for number, noted in enumerate(pool.map(run_share, shares), start=1):
                 found += [End(entry["test"], entry["seconds"], entry["processor"],
                               frozenset(entry["reached"]) - self.functions.keys()) for entry in noted if self.keep(entry)]
                 print(f"end-to-end tests without a slip: {number} of {len(shares)} shares: {len(noted)} ended", flush=True)
-                if not noted:
-                    print(outcome.said[-500:], flush=True)
                 self.save()
         return found
 
