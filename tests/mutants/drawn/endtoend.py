@@ -195,7 +195,7 @@ def choose(number, slip, ends, folder_of, limit):
     chosen, processor, seconds = [], 0, 0
     for end in (reaching[name] for name in by_turns(reaching, concern)):
         processor, seconds = processor + end.processor, seconds + end.seconds
-        if chosen and (processor > limit or seconds > 2 * limit):
+        if chosen and (processor > limit or seconds > 4 * limit):
             break
         chosen.append(end)
     return chosen
