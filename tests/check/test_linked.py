@@ -4,13 +4,16 @@
 
 usage: test_linked.py DIRECTORY     DIRECTORY: for what is built
 """
+import importlib.machinery
+import importlib.util
 import pathlib
 import subprocess
 import sys
 import tempfile
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "tools"))
+TOOLS = pathlib.Path(__file__).resolve().parent.parent.parent / "tools"
+sys.path.insert(0, str(TOOLS))
 from testing import linked  # noqa: E402
 
 TEST = "test('{0}', executable('{0}', '{0}.c', link_with: {1}), timeout: {2})\n"
@@ -80,6 +83,18 @@ class Linked(unittest.TestCase):
         self.assertTrue(linked.is_home("unit/smtp/server", "smtp/server"))
         self.assertFalse(linked.is_home("unit/smtp/server", "smtp"))
         self.assertFalse(linked.is_home("transcript", "smtp"))
+
+
+class Named(unittest.TestCase):
+    def test_sources_are_named_by_path_or_by_a_name_that_no_other_has(self):
+        loader = importlib.machinery.SourceFileLoader("check", str(TOOLS / "check"))
+        check = importlib.util.module_from_spec(importlib.util.spec_from_loader("check", loader))
+        sys.dont_write_bytecode = True
+        loader.exec_module(check)
+        for name, path in (("base", "src/base"), ("src/base/", "src/base"), ("base/heap.c", "src/base/heap.c"),
+                           ("heap.c", "src/base/heap.c"), ("src/base/heap.h", "src/base/heap.c"), ("heap", None),
+                           ("meson.build", None), ("tests/unit/base", None), ("test_dsn", None), ("../tools", None)):
+            self.assertEqual(path and pathlib.Path(path), check.source_path(name), name)
 
 
 if __name__ == "__main__":
