@@ -10,6 +10,7 @@ import dataclasses
 import itertools
 import json
 import os
+import pathlib
 import random
 import sys
 import time
@@ -31,7 +32,10 @@ PATIENCE = (4, 8)  # a test may take so many times as long as at first, and some
 BEGIN = (20, 60)  # seconds of the processor and of the clock that a run takes beside its tests
 IMAGE_BLOCKS = 1 << 23  # of 512 bytes, for a filesystem in a file
 # A disk in memory; and no search for leaks, which processes in a sandbox cannot make.
-INSIDE = 'mount -t tmpfs -o size=2g,mode=1777 tmpfs /tmp && exec "$@"'
+INSIDE = """
+mount -t tmpfs -o size=2g,mode=1777 tmpfs /tmp && mount -t tmpfs -o size=1g,mode=1777 tmpfs "$0" && exec "$@"
+"""
+TEMPLATES = tree.BUILD / "templates"  # where tests keep databases that they copy
 
 
 @dataclasses.dataclass
@@ -52,6 +56,7 @@ def compile_programs():
     packages = tree.TREE / "build-packages"  # foreign programs as peers
     if not packages.is_symlink():
         packages.symlink_to(tree.ROOT / packages.name)
+    TEMPLATES.mkdir(exist_ok=True)
     programs = [os.path.relpath(file, tree.BUILD) for target in tree.described("targets")
                 if target["build_by_default"] and is_needed(target) for file in target["filename"]]
     tree.run_quietly("ninja", "-C", tree.BUILD, *programs)
@@ -61,15 +66,15 @@ def compile_programs():
 
 def is_needed(target):
     """By end-to-end tests."""
-    return target["type"] in ("executable", "shared module") and target["defined_in"] in (
-        str(tree.TREE / "meson.build"), str(tree.TREE / "tests/e2e/meson.build"))
+    homes = (tree.TREE, *(tree.TREE / "tests" / name for name in ("e2e", "sandbox", "faults", "bench")))
+    return target["type"] in ("executable", "shared module", "shared library") and pathlib.Path(target["defined_in"]).parent in homes
 
 
 def run(names, number=0, seconds=FIRST_SECONDS, limits=(600, 1200), options=()):
     """The outcome of one run of these tests, of which each may take SECONDS, and what it noted of each. On a machine that is
     slow now all limits of time are longer."""
     slowness = pace.slowness()
-    command = ["sh", "-c", INSIDE, "sh", str(tree.TREE / "tests/e2e/run"), "-p", "noting", *options,
+    command = ["sh", "-c", INSIDE, str(TEMPLATES), str(tree.TREE / "tests/e2e/run"), "-p", "noting", *options,
                *[str(tree.TREE / "tests/e2e" / name) for name in names]]
     environment = {name: os.environ.get(name, value) for name, value in e2e.SHORT.items()} | {
         "STAGEPOST_BUILD": str(tree.BUILD), "NOTING_SECONDS": str(seconds * slowness),
@@ -169,8 +174,9 @@ class Tests:
             for number, noted in enumerate(pool.map(run_share, shares), start=1):
                 found += [End(entry["test"], entry["seconds"], entry["processor"],
                               frozenset(entry["reached"]) - self.functions.keys()) for entry in noted if self.keep(entry)]
-                print(f"end-to-end tests without a slip: {number} of {len(shares)} shares: {len(noted)} ended", flush=True)
-                self.save()
+                if noted:
+                    print(f"end-to-end tests without a slip: {number} of {len(shares)} shares: {len(noted)} ended", flush=True)
+                    self.save()
         return found
 
 
