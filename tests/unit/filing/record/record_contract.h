@@ -46,6 +46,8 @@ int record_contract_run(const struct record_contract *contract);
 int record_contract_messages(void);
 int record_contract_filing(void);
 int record_contract_group(void);
+int record_contract_bounds(void);
+int record_contract_model(void);
 int record_contract_race(void);
 int record_contract_server(void);
 
