@@ -164,6 +164,68 @@ static void a_file_that_was_replaced_is_noticed(void **state)
 	record_free(record);
 }
 
+/* Each call of a transaction, with nothing to do. */
+static int call_any(struct record *record, unsigned which)
+{
+	struct record_attempt attempt = {
+		.message = 1, .place = {STR("u@x"), STR("INBOX")}, .row = {.number = 1}};
+	struct record_attempt *attempts[] = {&attempt};
+	struct record_entry entry = {.message = &message};
+	unsigned count;
+
+	switch (which) {
+	case 0:
+		return record_put_all(record, &entry, 1);
+	case 1:
+		return record_decide_all(record, attempts, 1);
+	case 2:
+		return record_move_all(record, attempts, 1);
+	case 3:
+		return record_open_all(record, attempts, 1, 1);
+	case 4:
+		return record_look_all(record, attempts, 1);
+	case 5:
+		return record_filed_all(record, attempts, 1, 1);
+	case 6:
+		return record_end_all(record, attempts, 1);
+	case 7:
+		return record_settle(record, 1, 1);
+	case 8:
+		return record_unfile(record, 1);
+	case 9:
+		return record_new_folders(record, &attempt.place, 1, &count);
+	case 10:
+		return record_check(record);
+	default:
+		return record_commit(record);
+	}
+}
+
+/* Nothing of it holds, whatever is called then. */
+static void a_transaction_that_failed_is_over(void **state)
+{
+	struct record *record = connect_to();
+
+	(void)state;
+	assert_int_equal(put(record), 0);
+	for (unsigned first = 10; first <= 11; first++)
+		for (unsigned which = 0; which < 12; which++) {
+			assert_int_equal(record_begin(record), 0);
+			assert_int_equal(unlink(path), 0);
+			if (first == 11) /* with something to commit */
+				assert_int_equal(call_any(record, 1), 0);
+			assert_int_equal(call_any(record, first), -ENOTCONN);
+			assert_int_equal(call_any(record, which), -ENOTCONN);
+			assert_non_null(strstr(record_error(record), "were removed or replaced"));
+			record_rollback(record);
+			/* and outside of transactions nothing is done */
+			assert_int_equal(call_any(record, which), -EINVAL);
+			empty();
+			assert_int_equal(put(record), 0);
+		}
+	record_free(record);
+}
+
 static void write_to(const char *end, const char *text)
 {
 	char file[SCRATCH_SIZE + 30];
@@ -258,6 +320,7 @@ static int test_files(void)
 		cmocka_unit_test_setup(a_disk_may_be_full, make_empty),
 		cmocka_unit_test_setup(a_file_may_be_read_only, make_empty),
 		cmocka_unit_test_setup(a_file_that_was_replaced_is_noticed, make_empty),
+		cmocka_unit_test_setup(a_transaction_that_failed_is_over, make_empty),
 		cmocka_unit_test_setup(other_files_are_refused, make_empty),
 		cmocka_unit_test_setup(what_is_in_the_place_of_a_record_is_refused, make_empty),
 		cmocka_unit_test(a_folder_that_is_missing_is_named),
