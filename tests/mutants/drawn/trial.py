@@ -17,7 +17,7 @@ import time
 
 from . import tree
 
-FILE_BLOCKS_MAX = 1 << 19  # of 512 bytes; also of what a slip reserves in memory, as memfd_create(2)'s files
+FILE_BLOCKS_MAX = 1 << 21  # of 512 bytes; also of what a slip reserves in memory (memfd_create(2))
 # The first run says how long a test takes; then it may take so many times as long, and some seconds.
 PROCESSOR = (3, 2)
 CLOCK = (4, 8)
