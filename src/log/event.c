@@ -26,6 +26,7 @@ static struct {
 	bool is_journal; /* standard error is the journal's */
 	bool is_open;
 	uint64_t lost; /* lines */
+	uint64_t told; /* the first of LINES tells of so many more that were lost */
 } logger = {.lowest = LOG_INFO_LEVEL};
 
 static void append_event_line(struct buffer *lines, enum log_name name,
@@ -64,14 +65,38 @@ static void write_to_syslog(enum log_name name, const struct log_field *fields)
 	buffer_clear(&line);
 }
 
+static uint64_t count_log_lines(void)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < logger.lines.length; i++)
+		count += buffer_data(&logger.lines)[i] == '\n';
+	return count;
+}
+
+/* With a line that tells what was lost, that must not be forgotten. */
+static void write_log_lines(int wait_ms)
+{
+	size_t before = logger.lines.length;
+	uint64_t all = logger.told > 0 ? count_log_lines() : 0;
+	uint64_t dropped = log_sink_write(&logger.lines, wait_ms);
+
+	logger.lost += dropped;
+	if (dropped > 0 && dropped == all)
+		logger.lost += logger.told;
+	if (logger.lines.length < before)
+		logger.told = 0;
+}
+
 static void flush_log_lines(int wait_ms)
 {
-	logger.lost += log_sink_write(&logger.lines, wait_ms);
+	write_log_lines(wait_ms);
 	/* as soon as there is room */
 	if (logger.lines.length == 0 && logger.lost > 0) {
 		append_loss(&logger.lines);
+		logger.told = logger.lost - 1; /* it counts itself if it is dropped */
 		logger.lost = 0;
-		logger.lost += log_sink_write(&logger.lines, wait_ms);
+		write_log_lines(wait_ms);
 	}
 }
 

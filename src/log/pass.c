@@ -92,12 +92,13 @@ static bool is_logfmt_rest(struct str rest)
 	return true;
 }
 
+/* 0: it is none that a line has. */
 static size_t number_length(struct str text)
 {
-	struct str digits;
+	struct str number;
 
-	(void)take_bytes(&text, "-0123456789", &digits);
-	return digits.length;
+	(void)take_bytes(&text, "-.0123456789", &number);
+	return log_value_is_number(number) ? number.length : 0;
 }
 
 /* ,"KEY":VALUE...} No key may be escaped, because it could be any key. */
