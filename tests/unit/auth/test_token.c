@@ -3,6 +3,7 @@
 #include "auth/token/jwt.h"
 #include "base/text/base64.h"
 #include "test.h"
+#include <errno.h>
 #include <openssl/bio.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
@@ -341,6 +342,31 @@ static void an_issuer_says_whether_it_is_active(void **state)
 	}
 }
 
+/* As many keys as there may be, and one more. */
+static void keys_have_a_bound(void **state)
+{
+	struct auth_jwt_keys *many = auth_jwt_keys_new();
+	BIO *text = BIO_new(BIO_s_mem());
+	struct buffer why = {0};
+	char *data;
+	long length;
+
+	(void)state;
+	assert_int_equal(PEM_write_bio_PUBKEY(text, own), 1);
+	length = BIO_get_mem_data(text, &data);
+	for (size_t i = 0; i <= AUTH_JWT_KEYS_MAX; i++) {
+		assert_int_equal(auth_jwt_keys_add(many, str_slice(data, (size_t)length), &why),
+				 i < AUTH_JWT_KEYS_MAX ? 0 : -EFBIG);
+		assert_int_equal(auth_jwt_keys_count(many),
+				 i < AUTH_JWT_KEYS_MAX ? i + 1 : AUTH_JWT_KEYS_MAX);
+	}
+	assert_true(str_equal(buffer_view(&why), STR("more than 64 keys")));
+	buffer_clear(&why);
+	BIO_free(text);
+	auth_jwt_keys_free(many);
+	auth_jwt_keys_free(NULL);
+}
+
 static void files_of_keys_are_checked(void **state)
 {
 	static const char *const wrong[] = {
@@ -367,6 +393,7 @@ static void files_of_keys_are_checked(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(keys_have_a_bound, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(tokens_as_printed, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(every_changed_byte_is_noticed, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(only_some_headers_are_allowed, set_up, tear_down),

@@ -6,6 +6,7 @@
 #include "test.h"
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void files_of_trust_anchors(void **state)
@@ -47,6 +48,33 @@ static void files_of_trust_anchors(void **state)
 	assert_int_equal(scratch_remove(directory), 0);
 }
 
+/* A comment makes it as large as it may be, and a byte larger. */
+static void a_file_of_trust_anchors_has_a_largest_size(void **state)
+{
+	char directory[SCRATCH_SIZE];
+	char path[SCRATCH_SIZE + 16];
+	char *content = malloc(DNS_ANCHOR_FILE_MAX + 1);
+
+	(void)state;
+	assert_int_equal(scratch_make(directory), 0);
+	snprintf(path, sizeof path, "%s/anchor", directory);
+	memset(content, ';', DNS_ANCHOR_FILE_MAX + 1);
+	memcpy(content, ". IN DS 1 8 2 AB\n", 17);
+	for (size_t beyond = 0; beyond <= 1; beyond++) {
+		struct buffer text CLEANUP(buffer_clear) = {0};
+		struct buffer reason CLEANUP(buffer_clear) = {0};
+		int file = os_file_open(OS_FILE_HERE, path,
+					OS_FILE_WRITE | (beyond == 0 ? OS_FILE_CREATE : 0U));
+
+		assert_true(file >= 0);
+		assert_int_equal(os_file_write(file, content, DNS_ANCHOR_FILE_MAX + beyond, 0), 0);
+		os_file_close(file);
+		assert_int_equal(dns_anchor_read(path, &text, &reason), beyond > 0 ? -EFBIG : 0);
+	}
+	free(content);
+	assert_int_equal(scratch_remove(directory), 0);
+}
+
 static void a_file_of_trust_anchors_that_is_missing(void **state)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
@@ -61,6 +89,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(files_of_trust_anchors),
+		cmocka_unit_test(a_file_of_trust_anchors_has_a_largest_size),
 		cmocka_unit_test(a_file_of_trust_anchors_that_is_missing),
 	};
 

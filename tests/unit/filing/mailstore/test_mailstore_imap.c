@@ -689,7 +689,8 @@ static void answers_have_bounds(void **state)
 	assert_non_null(strstr(append.verdict.text, "the server's line is too long"));
 	tear_down(state);
 	set_up(state);
-	server.extra = "* 1 FETCH {16777217}";
+	snprintf(line, 100, "* 1 FETCH {%d}", IMAP_ANSWERS_MAX + 1);
+	server.extra = line;
 	append = append_now("Sent", 0);
 	assert_non_null(strstr(append.verdict.text, "the server sends more than it was asked for"));
 	free(line);

@@ -2,6 +2,7 @@
 /* Each text at its bound, and one byte beyond it: of the program it is refused, of messages it is
  * cut. */
 #include "filing/decode/identity.h"
+#include "filing/record/sql.h"
 #include "record_scene.h"
 #include <errno.h>
 
@@ -83,10 +84,10 @@ static void see_longest(void *context, const struct record_listed *listed)
 	assert_int_equal(decoded->problem.length, DECODE_TEXT_MAX);
 	assert_int_equal(decoded->participants[0].address.length, RECORD_ADDRESS_MAX);
 	assert_int_equal(decoded->participants[0].name.length, DECODE_TEXT_MAX);
-	assert_int_equal(part->number.length, 255);
-	assert_int_equal(part->type.length, 255);
-	assert_int_equal(part->charset.length, 255);
-	assert_int_equal(part->disposition.length, 255);
+	assert_int_equal(part->number.length, RECORD_WORD_MAX);
+	assert_int_equal(part->type.length, RECORD_WORD_MAX);
+	assert_int_equal(part->charset.length, RECORD_WORD_MAX);
+	assert_int_equal(part->disposition.length, RECORD_WORD_MAX);
 	assert_int_equal(part->filename.length, DECODE_TEXT_MAX);
 	assert_int_equal(listed->filings[0].copy.length, RECORD_COPY_MAX);
 }
@@ -97,7 +98,7 @@ static void what_a_message_says_has_bounds(void **state)
 	(void)state;
 	for (size_t beyond = 0; beyond <= 1; beyond++) {
 		struct str text = of_length(DECODE_TEXT_MAX + beyond),
-			   word = of_length(255 + beyond);
+			   word = of_length(RECORD_WORD_MAX + beyond);
 		struct str address = of_length(RECORD_ADDRESS_MAX + beyond);
 		struct decode_participant participant = {DECODE_FROM, address, text};
 		struct decode_part part = {.number = word,

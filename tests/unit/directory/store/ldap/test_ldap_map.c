@@ -308,6 +308,23 @@ static void test_names(void **state)
 	}
 }
 
+static void test_names_have_a_longest(void **state)
+{
+	static char name[DN_MAX + 10];
+
+	(void)state;
+	for (size_t length = DN_MAX - 1; length <= DN_MAX + 1; length++) {
+		struct buffer form = {0};
+
+		memset(name, 'x', length);
+		memcpy(name, "cn=", 3);
+		assert_int_equal(dn_normalize(str_slice(name, length), &form),
+				 length <= DN_MAX ? 0 : -EINVAL);
+		assert_int_equal(form.length, length <= DN_MAX ? length : 0);
+		buffer_clear(&form);
+	}
+}
+
 static void test_name_parts(void **state)
 {
 	struct buffer out = {0};
@@ -377,9 +394,13 @@ static void test_manual(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cases),      cmocka_unit_test(test_unusable_passwords),
-		cmocka_unit_test(test_wrong_maps), cmocka_unit_test(test_attributes),
-		cmocka_unit_test(test_names),      cmocka_unit_test(test_name_parts),
+		cmocka_unit_test(test_cases),
+		cmocka_unit_test(test_unusable_passwords),
+		cmocka_unit_test(test_wrong_maps),
+		cmocka_unit_test(test_attributes),
+		cmocka_unit_test(test_names_have_a_longest),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_name_parts),
 		cmocka_unit_test(test_manual),
 	};
 
