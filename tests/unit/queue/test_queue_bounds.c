@@ -165,8 +165,10 @@ static void the_name_of_a_service(void **state)
 	assert_false(maps("map: 1 local -mailbox <c@d>"));
 	assert_false(maps("map: 1 local a/b <c@d>"));
 	assert_false(maps("map: 1 local ../info <c@d>"));
-	assert_true(queue_service_is_valid(STR("abcdefghijklmnopqrstuvwxyz012345")));
-	assert_false(queue_service_is_valid(STR("abcdefghijklmnopqrstuvwxyz0123456")));
+	for (size_t length = 1; length <= QUEUE_SERVICE_MAX + 1; length++)
+		assert_int_equal(queue_service_is_valid(
+					 str_slice("abcdefghijklmnopqrstuvwxyz0123456", length)),
+				 length <= QUEUE_SERVICE_MAX);
 	assert_false(queue_service_is_valid(STR("")));
 }
 

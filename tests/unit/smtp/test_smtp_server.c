@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* What dialogues cannot show: questions, timeouts, memory, refusals told. */
 #include "smtp/server/server.h"
+#include "smtp/text.h"
 #include "test.h"
 #include <malloc.h>
 #include <stdlib.h>
@@ -221,14 +222,20 @@ static void a_message_tells_its_id(void **state)
 		{"Message-ID:\r\n\r\n.\r\n", ""},
 	};
 	char long_id[1000];
-	char kept[251];
+	char kept[SMTP_MESSAGE_ID_MAX + 1];
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(cases); i++)
 		assert_message_id(cases[i][0], cases[i][1]);
 	snprintf(long_id, sizeof long_id, "Message-ID:%0800d\r\n\r\n.\r\n", 0);
-	snprintf(kept, sizeof kept, "%0250d", 0);
+	snprintf(kept, sizeof kept, "%0*d", SMTP_MESSAGE_ID_MAX, 0);
 	assert_message_id(long_id, kept);
+	for (int length = SMTP_MESSAGE_ID_MAX - 1; length <= SMTP_MESSAGE_ID_MAX + 1; length++) {
+		snprintf(long_id, sizeof long_id, "Message-ID:%0*d\r\n\r\n.\r\n", length, 0);
+		snprintf(kept, sizeof kept, "%0*d",
+			 length < SMTP_MESSAGE_ID_MAX ? length : SMTP_MESSAGE_ID_MAX, 0);
+		assert_message_id(long_id, kept);
+	}
 }
 
 static void assert_output(struct smtp_server *server, const char *expected)

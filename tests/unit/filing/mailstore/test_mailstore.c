@@ -68,6 +68,28 @@ static size_t count_found(struct mailstore *store, const char *folder, const cha
 	return count;
 }
 
+/* With the '.' before it: at the bound, and one beyond. */
+static void a_folder_has_a_longest_name(void **state)
+{
+	char name[MAILDIR_FOLDER_MAX + 2];
+
+	(void)state;
+	set_up_root();
+	for (size_t length = MAILDIR_FOLDER_MAX - 2; length <= MAILDIR_FOLDER_MAX; length++) {
+		struct mailstore *store = new_store(MAILDIR_SYNC_AUTO);
+		struct mailstore_append append;
+
+		memset(name, 'x', length);
+		name[length] = '\0';
+		append = append_of(name, "<1@x>");
+		mailstore_append(store, &append, 1, NULL);
+		assert_int_equal(append.verdict.class == MAIL_OK, length < MAILDIR_FOLDER_MAX);
+		if (append.verdict.class == MAIL_OK)
+			assert_int_equal(count_found(store, name, "<1@x>"), 1);
+		mailstore_free(store);
+	}
+}
+
 /* ---- what is written in front ---- */
 
 static void assert_copy(const struct mailstore_append *append, const char *expected)
@@ -361,6 +383,7 @@ static void looking_for_nothing_is_cheap(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_folder_has_a_longest_name),
 		cmocka_unit_test(lines_in_front_are_not_written_twice),
 		cmocka_unit_test(folders_have_names_in_modified_utf_7),
 		cmocka_unit_test(marks_tell_messages_apart),
