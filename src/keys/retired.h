@@ -7,6 +7,7 @@
 #ifndef KEYS_RETIRED_H
 #define KEYS_RETIRED_H
 
+#include "base/timestamp.h"
 #include "tls/private_key.h"
 
 enum { KEYS_RETIRED_MAX = 64 }; /* with more, the oldest goes */
