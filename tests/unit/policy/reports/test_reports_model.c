@@ -455,6 +455,30 @@ static void a_minute_is_written_at_once(void **state)
 	check_files();
 }
 
+/* What was applied, and its hosts, are told apart. */
+static void a_policy_is_kept_with_its_hosts(void **state)
+{
+	const struct tlsrpt_session session = {.domain = STR("a.test"), .policy = TLSRPT_STS};
+	const struct tlsrpt_head head = {
+		.organization = "o", .contact = "c", .id = "i", .domain = "a.test"};
+	struct buffer report = {0};
+	struct tlsrpt_day *day;
+
+	(void)state;
+	reports_ledger_count(world.ledger, &session, STR("version: STSv1\nmode: x"),
+			     STR("mx.a.test mx2.a.test"));
+	fake_advance(2 * MINUTE_US);
+	assert_int_equal(world.file_count, 1);
+	day = tlsrpt_day_parse(buffer_view(&world.files[0].text));
+	assert_non_null(day);
+	tlsrpt_day_report(day, &head, &report);
+	buffer_append_byte(&report, '\0');
+	assert_non_null(strstr(buffer_data(&report), "\"version: STSv1\",\"mode: x\""));
+	assert_non_null(strstr(buffer_data(&report), "\"mx.a.test\",\"mx2.a.test\""));
+	tlsrpt_day_free(day);
+	buffer_clear(&report);
+}
+
 /* --- what is found --- */
 
 static void only_reports_are_loaded(void **state)
@@ -538,6 +562,7 @@ int main(void)
 		CASE(a_report_is_tried_again),
 		CASE(what_is_being_sent_is_not_counted_on),
 		CASE(a_minute_is_written_at_once),
+		CASE(a_policy_is_kept_with_its_hosts),
 		CASE(only_reports_are_loaded),
 		CASE(a_directory_that_cannot_be_used),
 	};

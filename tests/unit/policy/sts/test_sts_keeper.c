@@ -241,9 +241,86 @@ static void a_start_while_the_clock_is_wrong(void **state)
 	end(keeper);
 }
 
+/* --- when it is looked up again --- */
+
+static enum sts_problem told;
+
+static void note_problem(void *context, const struct sts_answer *answer)
+{
+	(void)context;
+	assert_int_equal(answer->kind, STS_NONE);
+	told = answer->problem;
+}
+
+static bool is_looked_up(struct sts_keeper *keeper, struct sts_request *request)
+{
+	*request = (struct sts_request){.done = note_problem};
+	sts_keeper_ask(keeper, STR(DOMAIN), request);
+	return lookup != NULL;
+}
+
+/* After an answer of the DNS that there is none, or none at all, or a failure; the last one's
+ * count. */
+static void each_outcome_has_its_pause(void **state)
+{
+	static const struct {
+		enum sts_lookup_status status;
+		uint32_t ttl;
+		int64_t seconds;
+		unsigned times;
+	} rows[] = {
+		{STS_LOOKUP_FAILED, 0, 300, 1},
+		{STS_LOOKUP_FAILED, 0, 600, 1},
+		{STS_LOOKUP_NO_ANSWER, 0, 60, 3},
+		{STS_LOOKUP_FAILED, 0, 1200, 1},
+		{STS_LOOKUP_FAILED, 0, 2400, 1},
+		{STS_LOOKUP_FAILED, 0, 3600, 80},
+		{STS_LOOKUP_NO_ANSWER, 9999, 60, 1},
+		{STS_LOOKUP_FAILED, 9999, 3600, 1},
+		{STS_LOOKUP_NO_RECORD, 0, 300, 2},
+		{STS_LOOKUP_FAILED, 0, 300, 1},
+		{STS_LOOKUP_NO_RECORD, 299, 300, 1},
+		{STS_LOOKUP_NO_RECORD, 300, 300, 1},
+		{STS_LOOKUP_NO_RECORD, 301, 301, 1},
+		{STS_LOOKUP_NO_RECORD, 3599, 3599, 1},
+		{STS_LOOKUP_NO_RECORD, 3600, 3600, 1},
+		{STS_LOOKUP_NO_RECORD, 3601, 3600, 1},
+		{STS_LOOKUP_NO_RECORD, UINT32_MAX, 3600, 1},
+	};
+	struct sts_keeper *keeper;
+	struct sts_request request;
+
+	(void)state;
+	fake_begin(1);
+	keeper = begin();
+	assert_true(is_looked_up(keeper, &request));
+	for (size_t i = 0; i < COUNT_OF(rows); i++)
+		for (unsigned times = 0; times < rows[i].times; times++) {
+			bool is_failure = rows[i].status == STS_LOOKUP_FAILED;
+
+			end_lookup(&(struct sts_lookup_result){.status = rows[i].status,
+							       .ttl = rows[i].ttl,
+							       .id = "",
+							       .reason = "x",
+							       .problem = STS_PROBLEM_FETCH});
+			if (is_failure || rows[i].status == STS_LOOKUP_NO_RECORD)
+				assert_int_equal(told,
+						 is_failure ? STS_PROBLEM_FETCH : STS_PROBLEM_NONE);
+			fake_pass(rows[i].seconds * SECOND_US - 1);
+			assert_false(is_looked_up(keeper, &request));
+			fake_pass(1);
+			if (!is_looked_up(keeper, &request))
+				fail_msg("%zu: not after %lld seconds", i,
+					 (long long)rows[i].seconds);
+		}
+	end_lookup(&(struct sts_lookup_result){.status = STS_LOOKUP_NO_ANSWER});
+	end(keeper);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_outcome_has_its_pause),
 		cmocka_unit_test(the_clock_is_set),
 		cmocka_unit_test(the_clock_is_set_after_a_start),
 		cmocka_unit_test(a_start_while_the_clock_is_wrong),
