@@ -41,14 +41,23 @@ static enum dns_target target_of(const struct in6_addr *address)
 	return v4 != NULL ? target_of_v4(v4) : DNS_TARGET_HOST;
 }
 
+static bool is_own_address(const struct dns_self *self, const struct in6_addr *address)
+{
+	for (size_t i = 0; i < self->address_count; i++)
+		if (memcmp(address, &self->addresses[i], sizeof *address) == 0)
+			return true;
+	return self->is_own != NULL && self->is_own(self->context, address);
+}
+
 enum dns_target dns_self_target(const struct dns_self *self, const union os_socket_address *address)
 {
 	struct in6_addr mapped = os_socket_address_mapped(address);
+	const uint8_t *v4 = embedded_v4(&mapped);
+	struct in6_addr inner = {.s6_addr = {[10] = 0xff, [11] = 0xff}};
 
-	for (size_t i = 0; i < self->address_count; i++)
-		if (memcmp(&mapped, &self->addresses[i], sizeof mapped) == 0)
-			return DNS_TARGET_SELF;
-	if (self->is_own != NULL && self->is_own(self->context, &mapped))
+	if (v4 != NULL)
+		memcpy(inner.s6_addr + 12, v4, 4);
+	if (is_own_address(self, &mapped) || (v4 != NULL && is_own_address(self, &inner)))
 		return DNS_TARGET_SELF;
 	return target_of(&mapped);
 }
