@@ -138,8 +138,13 @@ static void check_append(const char *user, size_t folder, size_t text)
 					    "\\Draft"};
 	const struct imap_server_message *last;
 	const struct imap_server_box *box;
-	char copy[60] = "";
+	char copy[60] = "", with_crlf[300];
 
+	if (chance(2) == 0) { /* it has its line ends already */
+		crlf_text(text, with_crlf);
+		append.content.bytes = str_from(with_crlf);
+		append.content.size = append.content.bytes.length;
+	}
 	append.flags = (unsigned)chance(COUNT_OF(flags));
 	mailstore_append(world.store, &append, 1, NULL);
 	if (append.verdict.class != MAIL_OK)
