@@ -227,6 +227,10 @@ static void answer_target(enum way way, unsigned number)
 	assert_true(str_equal(world.envelope->recipients[0].address, str_from(expected)));
 	assert_true(str_equal(world.envelope->sender, STR("tls@mx.test")));
 	assert_int_equal(world.envelope->stage, MAIL_STAGE_SUBMIT);
+	/* of each target a message of its own */
+	assert_ptr_equal(strstr(world.data, "Date: "), world.data);
+	assert_null(strstr(world.data + 1, "\nDate: "));
+	assert_non_null(strstr(world.data, expected));
 	answer_queue(way == MAIL_NOT_QUEUED ? -ENOSPC : 0);
 }
 

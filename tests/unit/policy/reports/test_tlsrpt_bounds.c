@@ -160,12 +160,47 @@ static void texts_are_cut(void **state)
 	}
 }
 
+/* Empty ones are left out, wherever they are; what cannot be printed is a question mark. */
+static void items_are_told_apart(void **state)
+{
+	static const struct {
+		const char *text, *array;
+	} rows[] = {
+		{"a", "\"policy-string\":[\"a\"]"},
+		{"a\nb", "\"policy-string\":[\"a\",\"b\"]"},
+		{"a\nb\n", "\"policy-string\":[\"a\",\"b\"]"},
+		{"\n\na\n\n\nb\n\n", "\"policy-string\":[\"a\",\"b\"]"},
+		{"a\tb", "\"policy-string\":[\"a?b\"]"},
+		{"a b", "\"policy-string\":[\"a b\"]"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		const struct tlsrpt_session session = {.domain = STR("a.test"),
+						       .policy = TLSRPT_STS};
+		struct tlsrpt_day *day = tlsrpt_day_new();
+		struct buffer report;
+
+		tlsrpt_day_count(day, &session, str_from(rows[i].text),
+				 STR(" mx.a.test  mx2.a.test "));
+		day = read_again(day);
+		report = report_of(day);
+		if (count_in(buffer_view(&report), rows[i].array) != 1)
+			fail_msg("%zu: " STR_FORMAT, i, STR_ARGUMENTS(buffer_view(&report)));
+		assert_int_equal(count_in(buffer_view(&report), "[\"mx.a.test\",\"mx2.a.test\"]"),
+				 1);
+		buffer_clear(&report);
+		tlsrpt_day_free(day);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(failures_of_a_policy),
 		cmocka_unit_test(policies_of_a_day),
 		cmocka_unit_test(texts_are_cut),
+		cmocka_unit_test(items_are_told_apart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
