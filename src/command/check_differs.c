@@ -4,6 +4,8 @@
 #include "base/table.h"
 #include <string.h>
 
+enum { PLACES_MAX = 100 }; /* whose lines are searched for */
+
 /* A setting, or a section, in which case its value is empty. */
 struct printed {
 	char *name; /* "listen smtp.address", "listen smtp" */
@@ -119,7 +121,7 @@ static void report_difference(struct comparison *comparison, const struct printe
 	struct config_problem problem = {.setting = entry->name, .found = "", .allowed = ""};
 	struct config_place place = {.line = 0};
 
-	if (comparison->count++ < CHECK_DIFFERS_PLACES_MAX)
+	if (comparison->count++ < PLACES_MAX)
 		place = config_setting_place(comparison->text, name_with_place(entry));
 	buffer_append_string(&words, message);
 	buffer_append_str(&words, value);

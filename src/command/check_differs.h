@@ -8,8 +8,6 @@
 
 #include "config/text.h"
 
-enum { CHECK_DIFFERS_PLACES_MAX = 100 }; /* whose lines are searched for */
-
 /* Calls EACH with a problem for each setting, or for a section that is only in one of them, in
  * which CONFIG, parsed from TEXT, differs from RUNNING; its texts last until EACH returns. What is
  * not for everybody to read (config_print_public()) is not compared. Returns how many there are. */
