@@ -176,10 +176,13 @@ def answer_of_the_unit(machine, place):
     """(state, whether it names PLACE) once the unit is active or has failed, or waits and says so. The answer is in
     what systemctl shows, or, when it goes on without what is wrong, in a warning of the journal."""
     since = machine.run("date", "+%s.%N").stdout.strip()
+    before = machine.unit("InactiveExitTimestampMonotonic")
     machine.run("systemctl", "start", "--no-block", "stagepost")
     said = [None, False]
 
     def is_settled():
+        if machine.unit("InactiveExitTimestampMonotonic") == before:
+            return False  # it shows what the start before has said
         said[0] = machine.unit("ActiveState")["ActiveState"]
         if said[0] == "active":
             lines = machine.run("journalctl", "-u", "stagepost", "-o", "cat", "-p", "warning", f"--since=@{since}").stdout
