@@ -8,12 +8,19 @@ enum { PLACES_MAX = 100 }; /* whose lines are searched for */
 
 /* A setting, or a section, in which case its value is empty. */
 struct printed {
-	char *name; /* "listen smtp.address", "listen smtp" */
-	char *section;
+	const char *name;    /* "listen smtp.address", "listen smtp" */
+	const char *key;     /* the same, or of the second such section "listen smtp.address 2" */
+	const char *section; /* the section's key; "": none */
 	struct str value;
 	bool is_section;
 	struct printed *next; /* in the order of the text */
 	UT_hash_handle hh;
+};
+
+/* Sections of one name, as those that listen, are told apart by their order. */
+struct printed_section {
+	struct str head;
+	unsigned number; /* from 1 on */
 };
 
 struct printed_config {
@@ -31,7 +38,7 @@ struct comparison {
 	size_t count;
 };
 
-static char *join_printed_name(struct arena *arena, struct str section, struct str name)
+static const char *join_printed_name(struct arena *arena, struct str section, struct str name)
 {
 	struct buffer out CLEANUP(buffer_clear) = {0};
 
@@ -44,24 +51,60 @@ static char *join_printed_name(struct arena *arena, struct str section, struct s
 	return arena_copy(arena, buffer_view(&out));
 }
 
-static void add_printed(struct printed_config *printed, struct str section, struct str name,
-			struct str value)
+static const struct printed *find_printed(const struct printed_config *printed, const char *key)
 {
-	struct printed *entry = arena_alloc(printed->arena, sizeof *entry);
+	struct printed *found;
 
-	*entry = (struct printed){.value = value, .is_section = name.length == 0};
+	HASH_FIND(hh, printed->all, key, strlen(key), found);
+	return found;
+}
 
-	entry->name = join_printed_name(printed->arena, section, name);
-	entry->section = join_printed_name(printed->arena, section, STR(""));
+/* Of the section with that NUMBER among those of the same name. */
+static const char *key_of_printed(struct arena *arena, const char *name, unsigned number)
+{
+	struct buffer key CLEANUP(buffer_clear) = {0};
+
+	if (number == 1)
+		return name;
+	buffer_append_format(&key, "%s %u", name, number);
+	return arena_copy(arena, buffer_view(&key));
+}
+
+static void add_printed(struct printed_config *printed, struct printed_section section,
+			struct str name, struct str value)
+{
+	struct arena *arena = printed->arena;
+	struct printed *entry = arena_alloc(arena, sizeof *entry);
+
+	*entry = (struct printed){
+		.name = join_printed_name(arena, section.head, name),
+		.section = join_printed_name(arena, section.head, STR("")),
+		.value = value,
+		.is_section = name.length == 0,
+	};
+	entry->key = key_of_printed(arena, entry->name, section.number);
+	if (section.head.length > 0)
+		entry->section = key_of_printed(arena, entry->section, section.number);
 	*printed->end = entry;
 	printed->end = &entry->next;
-	HASH_ADD_KEYPTR(hh, printed->all, entry->name, strlen(entry->name), entry);
+	HASH_ADD_KEYPTR(hh, printed->all, entry->key, strlen(entry->key), entry);
+}
+
+static void begin_printed_section(struct printed_config *printed, struct printed_section *section,
+				  struct str head)
+{
+	const char *name = join_printed_name(printed->arena, head, STR(""));
+
+	*section = (struct printed_section){head, 1};
+	while (find_printed(printed, key_of_printed(printed->arena, name, section->number)) != NULL)
+		section->number++;
+	add_printed(printed, *section, STR(""), STR(""));
 }
 
 /* Takes TEXT apart, as config_print() lays it out: a line for each setting. */
 static void take_printed(struct printed_config *printed, struct str text)
 {
-	struct str section = STR("");
+	struct printed_section section = {STR(""), 1};
 	struct str line;
 
 	while (text.length > 0 && str_split(&text, '\n', &line)) {
@@ -70,11 +113,10 @@ static void take_printed(struct printed_config *printed, struct str text)
 			       str_find(line, '=') < 0 && line.data[line.length - 1] == '{';
 
 		if (is_head)
-			section = str_slice(line.data, line.length - 2);
-		if (is_head)
-			add_printed(printed, section, STR(""), STR(""));
+			begin_printed_section(printed, &section,
+					      str_slice(line.data, line.length - 2));
 		if (str_equal(line, STR("}")))
-			section = STR("");
+			section = (struct printed_section){STR(""), 1};
 		if (line.length > 0 && line.data[0] == '\t')
 			line = str_skip(line, 1);
 		if (!is_head && line.length > 0 && line.data[0] != '#' && str_find(line, '=') > 0 &&
@@ -97,14 +139,6 @@ static void clear_printed(struct printed_config *printed)
 {
 	HASH_CLEAR(hh, printed->all);
 	arena_free(printed->arena);
-}
-
-static const struct printed *find_printed(const struct printed_config *printed, const char *name)
-{
-	struct printed *found;
-
-	HASH_FIND(hh, printed->all, name, strlen(name), found);
-	return found;
 }
 
 /* A section has no place of its own, but its settings have. */
@@ -135,7 +169,7 @@ static void compare_new(struct comparison *comparison, const struct printed_conf
 			const struct printed_config *old)
 {
 	for (const struct printed *entry = new->first; entry != NULL; entry = entry->next) {
-		const struct printed *before = find_printed(old, entry->name);
+		const struct printed *before = find_printed(old, entry->key);
 		bool is_of_new_section = !entry->is_section && *entry->section != '\0' &&
 					 find_printed(old, entry->section) == NULL;
 
@@ -153,7 +187,7 @@ static void compare_old(struct comparison *comparison, const struct printed_conf
 			const struct printed_config *old)
 {
 	for (const struct printed *entry = old->first; entry != NULL; entry = entry->next)
-		if (find_printed(new, entry->name) == NULL &&
+		if (find_printed(new, entry->key) == NULL &&
 		    (entry->is_section || *entry->section == '\0' ||
 		     find_printed(new, entry->section) != NULL))
 			report_difference(comparison, entry,

@@ -16,7 +16,7 @@ from stagepost import PATIENCE, ROOT, free_port, is_alive, is_root, wait_until
 
 OWNER = "postgres"  # it does not run as root
 DATABASE = "mail"
-SCHEMA = os.path.join(ROOT, "build", "src", "store",
+SCHEMA = os.path.join(ROOT, "build", "src", "directory", "store",
                       "postgresql_schema.sql")
 SETTINGS = """listen_addresses = '{address}'
 port = {port}

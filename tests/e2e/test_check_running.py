@@ -11,7 +11,7 @@ import threading
 import pytest
 from inside import NEEDS, OWNER, PROCESSES, USERS, WITHOUT, inside
 from smtp import deliver
-from stagepost import PATIENCE, as_user, services_for_helpers
+from stagepost import PATIENCE, as_user, free_port, services_for_helpers
 from test_sandbox import world  # noqa: F401
 
 ROOT_ONLY = NEEDS[0]
@@ -221,7 +221,8 @@ def test_processes_that_are_hidden_from_the_owner(node):
 
 def test_a_file_that_is_not_in_force(node):
     """It is said in which settings, by line; the node is judged by what it was told."""
-    mx = node(settings='domain "old.test" { service = maildir }\nload_queue = 7\n')
+    second = f'listen smtp {{ address = "127.0.0.1:{free_port()}" }}\n'  # a section of the same name
+    mx = node(settings=f'domain "old.test" {{ service = maildir }}\nload_queue = 7\n{second}')
     def change(*pairs):
         text = open(mx.conf, encoding="utf-8").read()
         for before, after in pairs:

@@ -26,7 +26,7 @@ def disk(ground):
 
 
 def run(program, *words):
-    path = os.path.join(BUILD, "tests", "unit", "record", program)
+    path = os.path.join(BUILD, "tests", "unit", "filing", "record", program)
     done = subprocess.run([path, *words], capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stderr

@@ -26,12 +26,16 @@ static size_t entry_count;
 /* Of NUMBERS numbers, with several births each: "7-a3". */
 static void name_message(unsigned message, char out[20])
 {
-	snprintf(out, 20, message < MESSAGES ? "%u-a%u" : "", message % NUMBERS + 7, message);
+	out[0] = '\0';
+	if (message < MESSAGES)
+		snprintf(out, 20, "%u-a%u", message % NUMBERS + 7, message);
 }
 
 static void name_session(unsigned session, char out[20])
 {
-	snprintf(out, 20, session < SESSIONS ? "47%u:63f%u" : "", session, session);
+	out[0] = '\0';
+	if (session < SESSIONS)
+		snprintf(out, 20, "47%u:63f%u", session, session);
 }
 
 static void make_line(struct entry *entry)
