@@ -66,6 +66,7 @@ static const struct {
 	{"bob@a.org", NULL, NULL, "", "ann@d", "", 1, false, ""},
 	{"x@y", NULL, NULL, "", "ann@d", "", 10, false, ""},
 	{"x@y", NULL, NULL, "", "ann@d", "", 11, false, "size"},
+	{"x@y", NULL, NULL, "", "ann@d", "", 19, false, "size"},
 	{"x@y", NULL, NULL, "", "ann@d", "", 20, false, ""},
 	{"x@y", NULL, NULL, "", "ann@d", "no", 1, false, "no"},
 	{"x@y", NULL, NULL, "", "ann@d", "no", 1, true, "yes"},
