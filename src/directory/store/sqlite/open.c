@@ -185,6 +185,7 @@ void sqlite_close(struct sqlite_store *store)
 	(void)sqlite3_close(store->database);
 	store->database = NULL;
 	store->is_reading = false;
+	store->data_version = 0; /* it is this connection's count, whatever the next one reads */
 }
 
 int sqlite_open(struct sqlite_store *store, struct buffer *why)

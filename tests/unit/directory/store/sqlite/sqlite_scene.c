@@ -64,8 +64,14 @@ static void open_store(struct sqlite_scene *scene)
 {
 	static const struct directory_store_handler handler = {on_changed, on_reset, on_state};
 	struct buffer why = {0};
+	int error;
 
-	if (store_sqlite_open(scene->loop, scene->path, &scene->store, &why) < 0)
+	if (scene->is_followed)
+		error = store_sqlite_open_followed(scene->loop, scene->path, scene->is_known,
+						   &scene->store, &why);
+	else
+		error = store_sqlite_open(scene->loop, scene->path, &scene->store, &why);
+	if (error < 0)
 		fail_msg(STR_FORMAT, STR_ARGUMENTS(buffer_view(&why)));
 	scene->store->handler = &handler;
 	scene->store->context = scene;

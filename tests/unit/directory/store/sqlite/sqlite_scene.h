@@ -25,6 +25,7 @@ struct sqlite_scene {
 	size_t answers; /* to changes */
 	char separator; /* between keys of a list */
 	bool is_waiting;
+	bool is_followed, is_known; /* the directory's main store */
 };
 
 /* A new one, empty; what it says at first has been heard. */
