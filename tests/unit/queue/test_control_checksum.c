@@ -308,12 +308,59 @@ static void without_a_map_everybody_is_mapped_again(void **state)
 	buffer_clear(&text);
 }
 
+/* COUNT records that the disk has changed between the map and a good one: the first ones are kept,
+ * each with its line and place, and all are counted. */
+static void check_differences(size_t count, size_t kept)
+{
+	static const char record[] = "tried: 1 2026-11-20T08:33:11Z 4.0.0 later\n";
+	struct buffer text = {0};
+	struct queue_control *control;
+	size_t first_at;
+	size_t size;
+
+	make(&text, MAP);
+	first_at = text.length;
+	for (size_t i = 0; i < count; i++) {
+		size_t begin = text.length;
+
+		add_records(&text, record);
+		buffer_data(&text)[begin + 8] ^= 1;
+	}
+	size = count > 0 ? (text.length - first_at) / count : 0;
+	add_records(&text, "fail: 2 2026-11-20T08:33:11Z 5.1.1 gone\n");
+	control = parse(&text);
+	assert_int_equal(control->damaged, count);
+	assert_int_equal(control->difference_count, kept);
+	for (size_t i = 0; i < kept; i++) {
+		const struct queue_difference *one = &control->differences[i];
+
+		assert_int_equal(one->part, QUEUE_PART_RECORD);
+		assert_int_equal(one->at, first_at + i * size);
+		assert_int_equal(one->length, size);
+		assert_int_equal(one->line, control->differences[0].line + i);
+		assert_true(one->has_expected && one->has_found);
+		assert_int_not_equal(one->expected, one->found);
+	}
+	queue_control_free(control);
+	buffer_clear(&text);
+}
+
+static void as_many_differences_as_may_be_are_kept(void **state)
+{
+	(void)state;
+	for (size_t count = 0; count < 4; count++)
+		check_differences(count, count);
+	check_differences(QUEUE_DIFFERENCES_MAX, QUEUE_DIFFERENCES_MAX);
+	check_differences(QUEUE_DIFFERENCES_MAX + 1, QUEUE_DIFFERENCES_MAX);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_bit_of_the_envelope_is_watched),
 		cmocka_unit_test(a_record_of_another_message_is_none),
 		cmocka_unit_test(every_byte_of_the_records_is_watched),
+		cmocka_unit_test(as_many_differences_as_may_be_are_kept),
 		cmocka_unit_test(what_was_not_synced_is_no_damage),
 		cmocka_unit_test(who_has_lost_a_delivery_is_mapped_again),
 		cmocka_unit_test(without_a_map_everybody_is_mapped_again),
