@@ -3,6 +3,7 @@
 #include "ipc/pack.h"
 #include "queue/client/protocol.h"
 #include "queue/message.h"
+#include "queue/server/internal.h"
 #include "queue/update.h"
 #include "queue_server_scene.h"
 #include "test.h"
@@ -275,7 +276,7 @@ static void a_full_disk_gives_no_files(void **state)
 /* As many as are not worth another look at the disk; others are read where they stand. */
 static void short_data_come_with_the_news(void **state)
 {
-	enum { MOST = 16 * 1024 };
+	enum { MOST = SERVER_NOTICE_CONTENT_MAX };
 	static char data[MOST + 1];
 
 	(void)state;

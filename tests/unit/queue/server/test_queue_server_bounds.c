@@ -82,6 +82,66 @@ static void expect_refused(struct queue_peer *peer)
 	assert_int_equal(unpack_u32(&body), EMFILE);
 }
 
+/* However many a client asks for, there is one answer. */
+static void an_answer_has_so_many_numbers(void **state)
+{
+	static const uint32_t asked[] = {1, QUEUE_OPEN_MAX - 1, QUEUE_OPEN_MAX, QUEUE_OPEN_MAX + 1,
+					 UINT32_MAX};
+
+	(void)state;
+	scene_begin();
+	for (size_t i = 0; i < COUNT_OF(asked); i++) {
+		size_t wanted = asked[i] < QUEUE_OPEN_MAX ? asked[i] : QUEUE_OPEN_MAX;
+
+		scene_say_u32(&scene.client, QUEUE_PROTOCOL_OPEN, asked[i]);
+		assert_int_equal(queue_peer_hear(&scene.client), QUEUE_PROTOCOL_OPENED);
+		assert_int_equal(scene.client.body.length, wanted * sizeof(uint64_t));
+	}
+	scene_say_u32(&scene.client, QUEUE_PROTOCOL_OPEN, 0);
+	assert_int_equal(queue_peer_hear(&scene.client), 0);
+	scene_end();
+}
+
+static void say_release(struct queue_peer *peer, size_t length)
+{
+	static char domain[QUEUE_DOMAIN_MAX + 1];
+	struct buffer body CLEANUP(buffer_clear) = {0};
+
+	memset(domain, 'd', sizeof domain);
+	pack_str(&body, str_slice(domain, length));
+	queue_peer_say(peer, QUEUE_PROTOCOL_RELEASE, buffer_view(&body));
+}
+
+/* The manager is told of each that can be one, and the connection of who says another one is
+ * closed. */
+static void a_domain_to_release_has_so_many_bytes(void **state)
+{
+	static const size_t right[] = {1, 2, QUEUE_DOMAIN_MAX - 1, QUEUE_DOMAIN_MAX};
+	static const size_t wrong[] = {0, QUEUE_DOMAIN_MAX + 1};
+
+	(void)state;
+	scene_begin();
+	for (size_t i = 0; i < COUNT_OF(right); i++) {
+		struct unpack body;
+
+		say_release(&scene.client, right[i]);
+		assert_int_equal(queue_peer_hear(&scene.manager), QUEUE_PROTOCOL_RELEASE);
+		body = (struct unpack){buffer_view(&scene.manager.body), false};
+		assert_int_equal(unpack_str(&body).length, right[i]);
+		assert_true(unpack_is_whole(&body));
+	}
+	for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+		struct queue_peer client = scene_connect();
+
+		say_release(&client, wrong[i]);
+		assert_int_equal(queue_peer_hear(&client), 0);
+		queue_peer_close(&client);
+	}
+	scene_queue_one(&scene.client, 1); /* and the manager of nothing else */
+	assert_int_equal(queue_peer_hear(&scene.manager), QUEUE_PROTOCOL_QUEUED);
+	scene_end();
+}
+
 /* And its user as many as two of them, and all together; what one gives up another may have. */
 static void a_connection_has_so_many_messages(void **state)
 {
@@ -327,6 +387,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_connection_has_so_many_messages),
+		TEST(an_answer_has_so_many_numbers),
+		TEST(a_domain_to_release_has_so_many_bytes),
 		TEST(a_user_has_so_many_connections),
 		TEST(what_is_not_committed_is_bounded),
 		TEST(a_message_has_so_many_recipients),
