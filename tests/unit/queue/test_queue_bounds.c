@@ -323,9 +323,13 @@ static void a_file_that_the_disk_keeps(void **state)
 static void the_split(void **state)
 {
 	static const struct {
-		const char *text;
+		unsigned split;
 		bool opens;
-	} formats[] = {{"split 0\n", false}, {"split 10008\n", false}, {"split 10007\n", true}};
+	} formats[] = {
+		{0, false}, {QUEUE_SPLIT_MAX + 1, false}, {QUEUE_SPLIT_MAX, true}, {1, true}};
+	const struct queue_options wrong = {.create = true, .split = QUEUE_SPLIT_MAX + 1};
+	struct queue_store *none = NULL;
+	char path[96];
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(formats); i++) {
@@ -337,16 +341,21 @@ static void the_split(void **state)
 		if (store != NULL)
 			queue_store_close(store);
 		file = open_file("queue/format");
-		buffer_append_format(&text, "stagepost-queue 1\n%s", formats[i].text);
+		assert_int_equal(ftruncate(file, 0), 0);
+		buffer_append_format(&text, "stagepost-queue 1\nsplit %u\n", formats[i].split);
 		assert_int_equal(os_file_write(file, buffer_data(&text), text.length, 0), 0);
 		os_file_close(file);
 		store = open_store("queue", &reason);
 		assert_int_equal(store != NULL, formats[i].opens);
 		if (store != NULL)
-			queue_store_close(store);
+			assert_int_equal(queue_store_split(store), formats[i].split);
+		queue_store_close(store);
 		buffer_clear(&text);
 		buffer_clear(&reason);
 	}
+	snprintf(path, sizeof path, "%s/never", base);
+	assert_int_equal(queue_store_open(path, &wrong, &none, NULL), -EINVAL);
+	assert_int_equal(access(path, F_OK), -1);
 }
 
 static void the_name_of_a_trigger(void **state)
