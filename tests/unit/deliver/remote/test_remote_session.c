@@ -10,6 +10,7 @@
 #include "os/socket/socket.h"
 #include "test.h"
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #define CONNECT_US (30 * SECOND_US)
@@ -60,11 +61,12 @@ ssize_t __wrap_os_file_read(int file, void *data, size_t size, uint64_t offset)
 	return (ssize_t)size;
 }
 
-static int set_up_for(enum smtp_client_protocol protocol)
+static int set_up_with(enum smtp_client_protocol protocol, const struct remote_login *login,
+		       struct remote_logins *logins)
 {
 	static char chunk[REMOTE_CHUNK_SIZE];
 	struct dns_server server = {.host = "server.test"};
-	const struct remote_policy policy = {.level = CONFIG_TLS_NONE};
+	const struct remote_policy policy = {.level = CONFIG_TLS_NONE, .login = login};
 
 	fake_begin(1);
 	memset(&scene, 0, sizeof scene);
@@ -72,6 +74,7 @@ static int set_up_for(enum smtp_client_protocol protocol)
 							  .hostname = "client.test",
 							  .connect_timeout_us = CONNECT_US,
 							  .reply_timeout_us = REPLY_US,
+							  .logins = logins,
 							  .chunk = chunk};
 	if (!os_socket_address_parse("192.0.2.1", 25, &server.address))
 		return -1;
@@ -81,13 +84,13 @@ static int set_up_for(enum smtp_client_protocol protocol)
 static int set_up(void **state)
 {
 	(void)state;
-	return set_up_for(SMTP_CLIENT_SMTP);
+	return set_up_with(SMTP_CLIENT_SMTP, NULL, NULL);
 }
 
 static int set_up_qmtp(void **state)
 {
 	(void)state;
-	return set_up_for(SMTP_CLIENT_QMTP);
+	return set_up_with(SMTP_CLIENT_QMTP, NULL, NULL);
 }
 
 static int tear_down(void **state)
@@ -436,6 +439,145 @@ static void a_message_goes_by_qmtp(void **state)
 	assert_true(remote_session_is_reusable(scene.session));
 }
 
+/* --- a login --- */
+
+static struct keys_password_question *asked; /* NULL: nobody waits for a password */
+
+static void ask_for_password(struct remote_logins *logins, struct keys_password_question *question)
+{
+	assert_non_null(logins);
+	assert_null(asked);
+	assert_string_equal(question->relay, "relay.test");
+	assert_string_equal(question->user, "ann");
+	assert_int_equal(question->port, 587);
+	asked = question;
+}
+
+static void cancel_question(struct keys_password_question *question)
+{
+	assert_ptr_equal(question, asked);
+	asked = NULL;
+}
+
+static struct remote_logins passwords = {ask_for_password, cancel_question};
+
+/* To where the server has offered OFFER to who may log in by WEAKEST or more. */
+static void begin_login_by(const char *offer, enum login_strength weakest,
+			   struct remote_logins *logins)
+{
+	const struct remote_login wanted = {.relay = "relay.test",
+					    .user = "ann",
+					    .port = 587,
+					    .may_be_plain = true,
+					    .weakest = weakest};
+	char reply[100];
+
+	assert_int_equal(set_up_with(SMTP_CLIENT_SMTP, &wanted, logins), 0);
+	begin(1, 10);
+	play();
+	server_says("220 server.test\r\n");
+	server_hears();
+	snprintf(reply, sizeof reply, "250-server.test\r\n250 %s\r\n", offer);
+	server_says(reply);
+}
+
+static void answer_password(struct str password, struct str problem)
+{
+	struct keys_password_question *question = asked;
+
+	assert_non_null(question);
+	asked = NULL;
+	question->answered(question->context, password, problem);
+	server_hears();
+}
+
+/* Nothing of the message is said, and WHY is what the recipient's sender will read. */
+static void expect_no_login(const char *why)
+{
+	server_hears();
+	assert_null(strstr(scene.heard, "MAIL FROM"));
+	server_says("501 given up\r\n"); /* if it waits for that */
+	server_hears();
+	assert_null(strstr(scene.heard, "MAIL FROM"));
+	assert_int_equal(scene.done, 1);
+	if (strstr(remote_session_failure(scene.session)->text, why) == NULL)
+		fail_msg("\"%s\" is not in \"%s\"", why,
+			 remote_session_failure(scene.session)->text);
+	assert_null(asked);
+	assert_int_equal(tear_down(NULL), 0);
+}
+
+static void who_has_logged_in_sends(void **state)
+{
+	(void)state;
+	begin_login_by("AUTH PLAIN", LOGIN_BY_LOGIN, &passwords);
+	answer_password(STR("secret"), STR(""));
+	expect_heard("AUTH PLAIN AGFubgBzZWNyZXQ=\r\n");
+	server_says("235 so\r\n");
+	server_hears();
+	assert_non_null(strstr(scene.heard, "MAIL FROM"));
+	assert_int_equal(tear_down(NULL), 0);
+}
+
+/* With SCRAM it has to prove that it knows the password, at whatever step it says that all is well.
+ */
+static void a_server_that_has_not_proved_itself_gets_no_mail(void **state)
+{
+	static const char *const mechanisms[] = {"AUTH SCRAM-SHA-256", "AUTH SCRAM-SHA-1 PLAIN"};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(mechanisms); i++) {
+		begin_login_by(mechanisms[i], LOGIN_BY_LOGIN, &passwords);
+		answer_password(STR("secret"), STR(""));
+		server_says("235 so\r\n");
+		expect_no_login("it has not proved that it knows the password");
+		begin_login_by(mechanisms[i], LOGIN_BY_LOGIN, &passwords);
+		answer_password(STR("secret"), STR(""));
+		server_says("334 nonsense\r\n");
+		expect_no_login("login");
+	}
+}
+
+static void a_password_that_cannot_be_used_ends_the_login(void **state)
+{
+	static char longest[LOGIN_PASSWORD_MAX + 1];
+
+	(void)state;
+	memset(longest, 'p', sizeof longest);
+	begin_login_by("AUTH PLAIN", LOGIN_BY_LOGIN, &passwords);
+	answer_password(STR(""), STR("there is none"));
+	expect_no_login("the password cannot be used");
+	begin_login_by("AUTH PLAIN", LOGIN_BY_LOGIN, &passwords);
+	answer_password(str_slice(longest, LOGIN_PASSWORD_MAX + 1), STR(""));
+	expect_no_login("the password cannot be used");
+	begin_login_by("AUTH PLAIN", LOGIN_BY_LOGIN, &passwords);
+	answer_password(str_slice(longest, LOGIN_PASSWORD_MAX), STR(""));
+	server_says("235 so\r\n");
+	server_hears();
+	assert_non_null(strstr(scene.heard, "MAIL FROM"));
+	assert_int_equal(tear_down(NULL), 0);
+}
+
+static void what_is_offered_may_be_too_weak(void **state)
+{
+	(void)state;
+	begin_login_by("AUTH NTLM", LOGIN_BY_LOGIN, &passwords);
+	expect_no_login("it offers no mechanism that is known here");
+	begin_login_by("AUTH PLAIN", LOGIN_BY_SCRAM_SHA_1, &passwords);
+	expect_no_login("it offers \"PLAIN\", and login_weakest is");
+	begin_login_by("AUTH PLAIN", LOGIN_BY_LOGIN, NULL);
+	expect_no_login("there are no passwords here");
+}
+
+static void who_ends_does_not_wait_for_a_password(void **state)
+{
+	(void)state;
+	begin_login_by("AUTH PLAIN", LOGIN_BY_LOGIN, &passwords);
+	assert_non_null(asked);
+	assert_int_equal(tear_down(NULL), 0);
+	assert_null(asked);
+}
+
 #define SESSION_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -458,6 +600,11 @@ int main(void)
 		SESSION_TEST(a_server_that_closes_says_why),
 		SESSION_TEST(whoever_is_left_in_peace_is_told),
 		SESSION_TEST(whoever_is_left_in_the_midst_is_not),
+		cmocka_unit_test(who_has_logged_in_sends),
+		cmocka_unit_test(a_server_that_has_not_proved_itself_gets_no_mail),
+		cmocka_unit_test(a_password_that_cannot_be_used_ends_the_login),
+		cmocka_unit_test(what_is_offered_may_be_too_weak),
+		cmocka_unit_test(who_ends_does_not_wait_for_a_password),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
