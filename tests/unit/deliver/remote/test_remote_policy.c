@@ -284,24 +284,94 @@ static void a_read_that_may_succeed_later_is_repeated(void **state)
 
 static void services_have_their_own(void **state)
 {
-	const struct config_service service = {.name = "box",
-					       .kind = CONFIG_SERVICE_LMTP,
-					       .tls = CONFIG_TLS_VERIFY,
-					       .authority = "",
-					       .certificate = ""};
+	static const struct {
+		enum config_tls_level level;
+		const char *policy;
+	} cases[] = {
+		{CONFIG_TLS_NONE, "none "},
+		{CONFIG_TLS_MAY, "may service \"box\""},
+		{CONFIG_TLS_ENCRYPT, "encrypt service \"box\""},
+		{CONFIG_TLS_VERIFY, "verify service \"box\" 192.0.2.7 !4.3.5"},
+	};
 	const struct dns_server server = {.host = "192.0.2.7"};
 	struct remote_policies *policies = remote_policies_new(&config, true, NULL);
-	struct arena *arena = arena_new();
-	struct remote_policy policy;
-	struct buffer shown = {0};
 
 	(void)state;
-	remote_policy_of_service(policies, &service, &server, arena, &policy);
-	show(&policy, &shown);
-	assert_string_equal(buffer_data(&shown), "verify service \"box\" 192.0.2.7 !4.3.5");
-	buffer_clear(&shown);
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		const struct config_service service = {.name = "box",
+						       .kind = CONFIG_SERVICE_LMTP,
+						       .tls = cases[i].level,
+						       .authority = "",
+						       .certificate = "own"};
+		struct arena *arena = arena_new();
+		struct remote_policy policy;
+		struct buffer shown = {0};
+
+		remote_policy_of_service(policies, &service, &server, arena, &policy);
+		show(&policy, &shown);
+		assert_string_equal(buffer_data(&shown), cases[i].policy);
+		assert_string_equal(policy.certificate, "own");
+		assert_int_equal(policy.source, REMOTE_POLICY_SETTING);
+		assert_int_equal(policy.verify.by, cases[i].level == CONFIG_TLS_VERIFY
+							   ? TLS_VERIFY_AUTHORITIES
+							   : TLS_VERIFY_NOTHING);
+		buffer_clear(&shown);
+		arena_free(arena);
+	}
+	remote_policies_free(policies);
+}
+
+/* The first COUNT of three ciphers, and the version. */
+static struct config_tls_strength strength_of(size_t count, bool is_1_3, const char **names)
+{
+	return (struct config_tls_strength){.min_version = is_1_3 ? CONFIG_TLS_1_3 : CONFIG_TLS_1_2,
+					    .ciphers = names,
+					    .cipher_count = count};
+}
+
+/* Of the section with the bits of OWN, the settings outside with those of COMMON: two for the
+ * number of ciphers, one for the version; SECTION: there is one. */
+static void check_strength(bool section, unsigned own, unsigned common)
+{
+	static const char *own_names[] = {"A", "B", "C"};
+	static const char *common_names[] = {"X", "Y", "Z"};
+	static const char *const own_texts[] = {NULL, "A", "A:B", "A:B:C"};
+	static const char *const common_texts[] = {NULL, "X", "X:Y", "X:Y:Z"};
+	struct config_tls_policy policies_of[] = {
+		{.destination = "own.example",
+		 .level = CONFIG_TLS_MAY,
+		 .authority = "",
+		 .certificate = "",
+		 .strength = strength_of(own & 3, own > 3, own_names)}};
+	const struct config settings = {.tls_policies = policies_of,
+					.tls_policy_count = section,
+					.remote_tls = CONFIG_TLS_MAY,
+					.tls_authorities = "",
+					.strength =
+						strength_of(common & 3, common > 3, common_names)};
+	struct remote_policies *policies = remote_policies_new(&settings, false, NULL);
+	const struct dns_server server = {.host = "mx.host.test"};
+	struct arena *arena = arena_new();
+	const struct remote_policy_question question = {"own.example", NULL, &server, arena};
+	const char *wanted =
+		section && (own & 3) > 0 ? own_texts[own & 3] : common_texts[common & 3];
+	struct remote_policy policy;
+
+	assert_null(remote_policy_find(policies, &question, &policy, never, NULL));
+	assert_int_equal(policy.is_by_section, section);
+	assert_int_equal(policy.strength.is_1_3, section ? own > 3 : common > 3);
+	assert_int_equal(policy.strength.ciphers == NULL, wanted == NULL);
+	if (wanted != NULL)
+		assert_string_equal(policy.strength.ciphers, wanted);
 	arena_free(arena);
 	remote_policies_free(policies);
+}
+
+static void ciphers_and_versions_are_the_sections_or_all_others(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 2 * 8 * 8; i++)
+		check_strength(i % 2 > 0, i / 2 % 8, i / 16);
 }
 
 static union os_socket_address address_of(unsigned number)
@@ -475,6 +545,7 @@ int main(void)
 		cmocka_unit_test(no_change_of_a_file_is_missed),
 		cmocka_unit_test(a_read_that_may_succeed_later_is_repeated),
 		cmocka_unit_test(services_have_their_own),
+		cmocka_unit_test(ciphers_and_versions_are_the_sections_or_all_others),
 		cmocka_unit_test(servers_without_tls_are_remembered_for_a_while),
 		cmocka_unit_test(breaks_inside_tls_are_counted),
 		cmocka_unit_test(only_what_is_enforced_makes_mail_wait),

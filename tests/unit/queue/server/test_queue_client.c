@@ -402,14 +402,37 @@ static void talk_nonsense(struct queue_peer *peer)
 	wait_for_end(peer);
 }
 
+static void refuse_with(struct queue_peer *peer, uint32_t number)
+{
+	struct buffer body CLEANUP(buffer_clear) = {0};
+
+	assert_int_equal(queue_peer_hear(peer), QUEUE_PROTOCOL_OPEN);
+	assert_int_equal(usleep(200000), 0);
+	pack_u32(&body, number);
+	queue_peer_say(peer, QUEUE_PROTOCOL_REFUSED, buffer_view(&body));
+	(void)queue_peer_hear(peer);
+}
+
+static void refuse_with_the_largest(struct queue_peer *peer)
+{
+	refuse_with(peer, 4095);
+}
+
+static void refuse_with_more(struct queue_peer *peer)
+{
+	refuse_with(peer, 4096);
+}
+
 static void what_breaks_the_rules_ends_the_connection(void **state)
 {
 	static script *const scripts[] = {refuse_without_reason, refuse_and_more, open_with_a_file,
-					  open_without_a_number, talk_nonsense};
+					  open_without_a_number, talk_nonsense,   refuse_with_more};
 
 	(void)state;
 	run(refuse);
 	expect(1, -ENOSPC, 0);
+	run(refuse_with_the_largest); /* of all numbers of errors */
+	expect(1, -4095, 0);
 	for (size_t i = 0; i < COUNT_OF(scripts); i++) {
 		run(scripts[i]);
 		expect(1, -ENOTCONN, 0);
