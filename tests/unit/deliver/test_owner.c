@@ -9,6 +9,7 @@ static const char TEXT[] =
 	"hostname = \"mx.example.org\"\nuser = \"nobody\"\nrun = \"/tmp\"\n" /* root owns it, as the
 										supervisor */
 	"service group { kind = pipe command = \"/bin/true\" user = \"sync\" }\n"
+	"service gone { kind = pipe command = \"/bin/true\" user = \"nobody-at-all\" }\n"
 	"service other { kind = pipe command = \"/bin/true\" user = \"daemon\" }\n";
 
 static bool is_found(const struct config *config, const char *service, struct mail_verdict *why)
@@ -28,7 +29,11 @@ static void a_program_is_run_by_none_of_ours(void **state)
 	(void)state;
 	assert_int_equal(config_parse("t", STR(TEXT), &config, &problems), 0);
 	assert_false(is_found(config, "group", &why));
+	assert_false(is_found(config, "gone", &why));
 	if (os_process_may_change_user()) {
+		assert_string_equal(why.text, "There is no user nobody-at-all to deliver as");
+		assert_string_equal(why.status, "4.3.5");
+		assert_false(is_found(config, "group", &why));
 		assert_string_equal(
 			why.text, "No program is run as sync, whose group is that of our sockets");
 		assert_true(is_found(config, "other", &why));

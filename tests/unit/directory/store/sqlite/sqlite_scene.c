@@ -170,6 +170,7 @@ static void got(void *context, int error, const struct directory_record *const *
 	struct buffer text = {0};
 
 	assert_int_equal(version, scene->store->version);
+	assert_int_equal(records == NULL, error < 0);
 	if (error < 0)
 		buffer_append_format(&text, "%d", error);
 	else if (records[0] == NULL)

@@ -225,6 +225,10 @@ static void what_has_changed_is_not_edited(void **state)
 	scene_sql(&scene, "DELETE FROM change WHERE version < 4");
 	scene_edit(&scene, 2, "user bob|name B1"); /* it is not known any more */
 	scene_expect_turn(&scene, "changed -116");
+	scene_sql(&scene, "DELETE FROM change"); /* that nothing has changed since now is known */
+	scene_edit(&scene, 6, "user bob|name B2");
+	scene_edit(&scene, 5, "user bob|name B3");
+	scene_expect_turn(&scene, "new 7 user bob; changed 0 1 7; changed -116");
 	scene_close(&scene);
 }
 

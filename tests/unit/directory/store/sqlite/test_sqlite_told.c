@@ -9,7 +9,7 @@
 #include <string.h>
 
 static struct sqlite_scene scene;
-static size_t damaged_lines, bad_lines; /* of the log */
+static size_t damaged_lines, bad_lines, error_lines; /* of the log */
 
 void __wrap_log_write(enum log_name name, const struct log_field *fields);
 void __wrap_log_write(enum log_name name, const struct log_field *fields)
@@ -17,6 +17,7 @@ void __wrap_log_write(enum log_name name, const struct log_field *fields)
 	assert_non_null(fields);
 	damaged_lines += name == EVENT_STORE_DAMAGED;
 	bad_lines += name == EVENT_STORE_RECORD_BAD;
+	error_lines += name == EVENT_STORE_ERROR;
 }
 
 static void poll_file(void)
@@ -63,7 +64,7 @@ static void begin_scene(size_t count)
 	scene_open(&scene);
 	put_domains(count);
 	poll_file();
-	damaged_lines = bad_lines = 0;
+	damaged_lines = bad_lines = error_lines = 0;
 }
 
 static void each_damage_is_told_once_until_it_is_opened_again(void **state)
@@ -112,11 +113,35 @@ static void bad_records_are_told_as_often_after_each_poll(void **state)
 	scene_close(&scene);
 }
 
+/* A read, or a change, that fails is told once, until one has succeeded. */
+static void failures_are_told_once_until_one_succeeds(void **state)
+{
+	(void)state;
+	begin_scene(1);
+	for (size_t life = 1; life <= 3; life++) {
+		damage("ALTER TABLE domain RENAME TO elsewhere");
+		for (size_t i = 0; i < 3; i++)
+			scene_expect_got(&scene, "domain 0.example", "-5"); /* -EIO */
+		assert_int_equal(error_lines, 2 * life - 1);
+		for (size_t i = 0; i < 3; i++) {
+			scene_put(&scene, "domain 1.example|kind relay");
+			scene_expect_turn(&scene, "changed -5");
+		}
+		assert_int_equal(error_lines, 2 * life);
+		damage("ALTER TABLE elsewhere RENAME TO domain");
+		scene_expect_got(&scene, "domain 0.example", "domain 0.example|kind relay");
+		scene_put(&scene, "domain 0.example|kind relay");
+		scene_expect_turn(&scene, NULL);
+	}
+	scene_close(&scene);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_damage_is_told_once_until_it_is_opened_again),
 		cmocka_unit_test(bad_records_are_told_as_often_after_each_poll),
+		cmocka_unit_test(failures_are_told_once_until_one_succeeds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
