@@ -32,14 +32,16 @@ static struct {
 	pthread_t thread;
 	int results[4];
 	size_t result_count;
-	bool commits;     /* once it is open */
-	bool commits_two; /* together with OTHER */
+	uint64_t second_number; /* of OTHER */
+	bool commits;           /* once it is open */
+	bool commits_two;       /* together with OTHER */
 	unsigned recipients;
 	struct str data;
-	bool abandons; /* instead, once it is open */
+	bool abandons;    /* instead, once it is open */
+	bool opens_again; /* OTHER, in another connection, when the first was lost */
 } play;
 
-static void *serve(void *context)
+static struct queue_peer accept_client(void)
 {
 	union os_socket_address address;
 	struct queue_peer peer = {.socket = -EAGAIN};
@@ -47,6 +49,13 @@ static void *serve(void *context)
 	while (peer.socket == -EAGAIN && os_socket_wait(play.listening, false, 10 * SECOND_US) == 0)
 		peer.socket = os_socket_accept(play.listening, &address);
 	assert_true(peer.socket >= 0);
+	return peer;
+}
+
+static void *serve(void *context)
+{
+	struct queue_peer peer = accept_client();
+
 	play.script(&peer);
 	queue_peer_close(&peer);
 	return context;
@@ -68,13 +77,20 @@ static void commit(struct queue_client_message *message)
 static void on_other_done(void *context, int result)
 {
 	(void)context;
-	if (play.other.state == QUEUE_CLIENT_OPEN) {
+	if (play.other.state == QUEUE_CLIENT_OPEN && !play.opens_again) {
 		commit(&play.message);
 		commit(&play.other);
 		return;
 	}
+	play.second_number = play.other.number;
 	play.results[play.result_count++] = result;
 	os_loop_stop(play.loop);
+}
+
+static void on_connected_again(void *context)
+{
+	(void)context;
+	queue_client_open(play.client, &play.other);
 }
 
 static void on_done(void *context, int result)
@@ -88,6 +104,10 @@ static void on_done(void *context, int result)
 	if (play.commits_two) {
 		if (play.message.state == QUEUE_CLIENT_OPEN)
 			queue_client_open(play.client, &play.other);
+		return;
+	}
+	if (play.opens_again) {
+		queue_client_when_connected(play.client, on_connected_again, NULL);
 		return;
 	}
 	if (play.message.state == QUEUE_CLIENT_OPEN && play.abandons)
@@ -347,6 +367,44 @@ static void a_commit_without_an_answer_fails(void **state)
 		expect(2, 0, -ENOTCONN);
 	}
 	play.commits = false;
+}
+
+static void say_numbers(struct queue_peer *peer, uint64_t first, size_t count)
+{
+	struct buffer body CLEANUP(buffer_clear) = {0};
+
+	assert_int_equal(queue_peer_hear(peer), QUEUE_PROTOCOL_OPEN);
+	for (size_t i = 0; i < count; i++)
+		pack_u64(&body, first + i);
+	queue_peer_say(peer, QUEUE_PROTOCOL_OPENED, buffer_view(&body));
+}
+
+/* More numbers than the client uses before it loses the connection. */
+static void lose_numbers(struct queue_peer *peer)
+{
+	say_numbers(peer, NUMBER, 2);
+	(void)hear_commit(peer);
+	queue_peer_close(peer);
+	*peer = accept_client();
+	say_numbers(peer, NUMBER + 10, 1);
+	wait_for_end(peer);
+}
+
+/* They are those of files that "queue" has closed. */
+static void numbers_are_those_of_one_connection(void **state)
+{
+	(void)state;
+	play.commits = true;
+	play.opens_again = true;
+	play.recipients = 1;
+	run(lose_numbers);
+	assert_int_equal(play.result_count, 3);
+	assert_int_equal(play.results[0], 0);
+	assert_int_equal(play.results[1], -ENOTCONN);
+	assert_int_equal(play.results[2], 0);
+	assert_int_equal(play.second_number, NUMBER + 10);
+	play.commits = false;
+	play.opens_again = false;
 }
 
 static void refuse(struct queue_peer *peer)
@@ -636,6 +694,7 @@ int main(void)
 		TEST(commits_of_a_turn_go_together),
 		TEST(an_envelope_that_is_too_long_is_refused),
 		TEST(a_commit_without_an_answer_fails),
+		TEST(numbers_are_those_of_one_connection),
 		TEST(what_breaks_the_rules_ends_the_connection),
 		TEST(small_messages_go_by_value),
 		TEST(large_messages_get_a_file),
