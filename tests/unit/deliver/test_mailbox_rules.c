@@ -42,6 +42,7 @@ static const char RULES[] =
 	     "rule null { sender = \"<>\" }\n"
 	     "rule domain { sender = \"*.example.net\" }\n"
 	     "rule whole { sender = \"bob@*.org\" detail = \"x?\" }\n"
+	     "rule any { sender = \"tag@*\" detail = \"*\" }\n"
 	     "rule size { larger = 10 smaller = 20 }\n"
 	     "rule no { automatic = no detail = \"no\" }\n"
 	     "rule yes { automatic = yes }\n";
@@ -64,6 +65,8 @@ static const struct {
 	{"bob@a.org", NULL, NULL, "", "ann@d", "x1", 1, false, "whole"},
 	{"bob@a.org", NULL, NULL, "", "ann@d", "x", 1, false, ""},
 	{"bob@a.org", NULL, NULL, "", "ann@d", "", 1, false, ""},
+	{"tag@y", NULL, NULL, "", "ann@d", "q", 1, false, "any"},
+	{"tag@y", NULL, NULL, "", "ann@d", "", 1, false, ""},
 	{"x@y", NULL, NULL, "", "ann@d", "", 10, false, ""},
 	{"x@y", NULL, NULL, "", "ann@d", "", 11, false, "size"},
 	{"x@y", NULL, NULL, "", "ann@d", "", 19, false, "size"},

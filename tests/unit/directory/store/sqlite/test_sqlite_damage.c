@@ -99,6 +99,43 @@ static void a_list_is_whole_or_not_answered(void **state)
 	scene_close(&scene);
 }
 
+/* A lost one is with the page where it would be, of any list, and with no other. */
+static void what_is_lost_is_listed_once(void **state)
+{
+	static const struct {
+		const char *after;
+		size_t limit;
+		const char *heard;
+	} pages[] = {
+		{"", 1, "k@d a@x"},
+		{"k@d a@x", 1, "k@d c@x !k@d b@x"},
+		{"k@d c@x", 1, "l@d a@x !k@d d@x"},
+		{"l@d a@x", 1, "m@d a@x !l@d b@x"},
+		{"l@d a@x", 2, "m@d a@x !l@d b@x !m@d b@x"},
+		{"m@d a@x", 1, "!m@d b@x"},
+		{"", 3, "k@d a@x,k@d c@x,l@d a@x !k@d b@x !k@d d@x"},
+		{"", 9, "k@d a@x,k@d c@x,l@d a@x,m@d a@x !k@d b@x !k@d d@x !l@d b@x !m@d b@x"},
+	};
+	static const char *const members[] = {"k@d a@x", "k@d b@x", "k@d c@x", "k@d d@x",
+					      "l@d a@x", "l@d b@x", "m@d a@x", "m@d b@x"};
+	struct sqlite_scene scene;
+	char record[40];
+
+	(void)state;
+	scene_open(&scene);
+	for (size_t i = 0; i < COUNT_OF(members); i++) {
+		snprintf(record, sizeof record, "member %s", members[i]);
+		scene_put(&scene, record);
+	}
+	scene_expect_turn(&scene, NULL);
+	damage(&scene, "DELETE FROM member WHERE member IN ('b@x', 'd@x')");
+	for (size_t i = 0; i < COUNT_OF(pages); i++) {
+		scene_list(&scene, DIRECTORY_MEMBER, "", pages[i].after, pages[i].limit, ',');
+		scene_expect(&scene, pages[i].heard);
+	}
+	scene_close(&scene);
+}
+
 /* Opens what is at the scene's path, which must fail so. */
 static void expect_refusal(struct sqlite_scene *scene, int error, const char *sentence)
 {
@@ -641,6 +678,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_record_that_differs_is_not_answered),
 		cmocka_unit_test(a_list_is_whole_or_not_answered),
+		cmocka_unit_test(what_is_lost_is_listed_once),
 		cmocka_unit_test(what_does_not_add_up_is_not_opened),
 		cmocka_unit_test(what_others_change_is_good_and_gets_a_checksum),
 		cmocka_unit_test(many_get_checksums),
