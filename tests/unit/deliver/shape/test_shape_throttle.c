@@ -47,30 +47,41 @@ static void it_gets_half(void **state)
 }
 
 /* What was under way when it was slowed says nothing new; the next does. */
+static void check_steps_down(struct shape_throttle *throttle, int64_t *now_us)
+{
+	int64_t gap_us;
+
+	assert_true(shape_throttle_slow(throttle, 600, 0, *now_us - SECOND_US, *now_us));
+	gap_us = throttle->gap_us;
+	for (unsigned i = 0; i < 20; i++)
+		assert_false(
+			shape_throttle_slow(throttle, 600, 0, *now_us - SECOND_US, *now_us + i));
+	assert_int_equal(throttle->gap_us, gap_us);
+	for (unsigned i = 1; i < 6; i++) {
+		*now_us += throttle->gap_us;
+		assert_true(shape_throttle_slow(throttle, 1, 0, *now_us, *now_us));
+		assert_int_equal(throttle->gap_us, gap_us << i);
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		*now_us += throttle->gap_us;
+		assert_true(shape_throttle_slow(throttle, 1, 0, *now_us, *now_us));
+		assert_int_equal(throttle->gap_us, 5 * MINUTE_US);
+	}
+}
+
+/* The same again when it has recovered. */
 static void each_step_down_is_one(void **state)
 {
 	struct shape_throttle throttle = {0};
 	int64_t now_us = BEGIN_US;
-	int64_t gap_us;
 
 	(void)state;
-	assert_true(shape_throttle_slow(&throttle, 600, 0, now_us - SECOND_US, now_us));
-	gap_us = throttle.gap_us;
-	for (unsigned i = 0; i < 20; i++)
-		assert_false(
-			shape_throttle_slow(&throttle, 600, 0, now_us - SECOND_US, now_us + i));
-	assert_int_equal(throttle.gap_us, gap_us);
-	for (unsigned i = 1; i < 6; i++) {
-		now_us += throttle.gap_us;
-		assert_true(shape_throttle_slow(&throttle, 1, 0, now_us, now_us));
-		assert_int_equal(throttle.gap_us, gap_us << i);
+	for (unsigned life = 0; life < 3; life++) {
+		check_steps_down(&throttle, &now_us);
+		now_us += 24 * HOUR_US;
+		assert_true(shape_throttle_recover(&throttle, now_us));
+		assert_true(shape_throttle_is_free(&throttle, now_us));
 	}
-	now_us += throttle.gap_us;
-	assert_true(shape_throttle_slow(&throttle, 1, 0, now_us, now_us));
-	assert_int_equal(throttle.gap_us, 5 * MINUTE_US);
-	now_us += throttle.gap_us;
-	assert_true(shape_throttle_slow(&throttle, 1, 0, now_us, now_us));
-	assert_int_equal(throttle.gap_us, 5 * MINUTE_US);
 }
 
 static void it_recovers_by_steps(void **state)
