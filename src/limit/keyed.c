@@ -57,8 +57,10 @@ struct limit_keyed_view limit_keyed_view(void *memory, size_t size)
 
 	if (size < size_of_keyed_table(1))
 		panic("a table of counters has %zu bytes", size);
-	view.buckets = (size - sizeof(struct limit_keyed) - CACHE_LINE + sizeof(tags)) /
-		       (sizeof(tags) + WAYS * sizeof(struct slot));
+	view.buckets =
+		(size - sizeof(struct limit_keyed)) / (sizeof(tags) + WAYS * sizeof(struct slot));
+	while (size_of_keyed_table(view.buckets) > size) /* its tags are rounded up */
+		view.buckets--;
 	view.tags = (char *)memory + sizeof(struct limit_keyed);
 	view.slots = (char *)view.tags + tags_size(view.buckets);
 	return view;
