@@ -356,8 +356,33 @@ static void without_a_counter_everybody_may_enter(void **state)
 	assert_true(limit_enter_out(NULL, 5));
 	limit_leave_in(NULL, 0);
 	limit_leave_out(NULL, 5);
+	limit_slow_in(NULL, 0);
+	limit_hasten_in(NULL, 0);
+	limit_hold_out(NULL, 5);
 	limit_set_waiting(NULL, 0, 1);
 	limit_counter_free(NULL);
+}
+
+/* Rows of a configuration without classes. */
+static void without_sessions_in_the_rows_there_is_nothing_to_clear(void **state)
+{
+	struct limit_layout layout = {.count = 0};
+	struct limit_memory *memory;
+	char *rates;
+	int row;
+
+	(void)state;
+	limit_layout_add(&layout, LIMIT_AREA_RATES, 100, false);
+	row = limit_row_new(&layout, "smtpd.0");
+	memory = limit_memory_new(&layout);
+	assert_int_equal(limit_memory_add(memory, "smtpd.0", row, true), 0);
+	rates = limit_memory_area(memory, 0, LIMIT_AREA_RATES, 100);
+	memset(rates, 'r', 100);
+	limit_clear_sessions(memory, 0);
+	for (size_t i = 0; i < 100; i++)
+		assert_int_equal(rates[i], 'r');
+	limit_memory_free(memory);
+	close(row);
 }
 
 int main(void)
@@ -371,6 +396,7 @@ int main(void)
 		cmocka_unit_test(a_scribbled_row_is_put_right),
 		cmocka_unit_test(a_row_that_comes_later_counts),
 		cmocka_unit_test(without_a_counter_everybody_may_enter),
+		cmocka_unit_test(without_sessions_in_the_rows_there_is_nothing_to_clear),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
