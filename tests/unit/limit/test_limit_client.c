@@ -315,6 +315,28 @@ static void a_row_can_lie_only_of_itself(void **state)
 	limit_client_leave(client);
 }
 
+/* Who is refused where nobody of the client is leaves no trace there: neither a client, nor a slot.
+ */
+static void who_is_refused_is_forgotten(void **state)
+{
+	struct in6_addr address = address_of("2001:db8::1");
+	struct limit_client *in[LIMIT];
+
+	(void)state;
+	for (size_t i = 0; i < LIMIT; i++)
+		assert_non_null(in[i] = enter(0, "2001:db8::1"));
+	for (size_t i = 0; i < 3; i++)
+		assert_null(enter(1, "2001:db8::1"));
+	assert_null(limit_client_enter(scene.clients[2], &address, 0));
+	for (size_t i = 0; i < LIMIT; i++)
+		limit_client_leave(in[i]);
+	for (size_t i = 0; i < PROCESSES; i++) {
+		limit_clients_free(scene.clients[i]); /* would panic */
+		scene.clients[i] = limit_clients_new();
+		limit_clients_use(scene.clients[i], scene.memories[i]);
+	}
+}
+
 /* --- at the same time --- */
 
 enum { TURNS = 20000 };
@@ -375,6 +397,7 @@ int main(void)
 		cmocka_unit_test(alone_a_process_counts_for_itself),
 		in_scene(there_is_a_slot_for_everybody),
 		in_scene(a_row_can_lie_only_of_itself),
+		in_scene(who_is_refused_is_forgotten),
 		in_scene(never_are_there_more_than_allowed),
 	};
 
