@@ -5,6 +5,8 @@
 #include "os/clock.h"
 #include "os/worker.h"
 #include "test.h"
+#include <dirent.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -323,6 +325,38 @@ static void the_queue_is_bounded(void **state)
 	assert_int_equal(count, AUTH_CHECKS_MAX);
 }
 
+static size_t count_threads(void)
+{
+	DIR *folder = opendir("/proc/self/task");
+	size_t count = 0;
+
+	assert_non_null(folder);
+	for (struct dirent *entry; (entry = readdir(folder)) != NULL;)
+		count += entry->d_name[0] != '.';
+	closedir(folder);
+	return count;
+}
+
+/* One more than it is asked for, and no more than there may be. */
+static void threads_have_their_bound(void **state)
+{
+	static const unsigned cases[] = {
+		1, 2, 3, AUTH_THREADS_MAX - 1, AUTH_THREADS_MAX, AUTH_THREADS_MAX + 1, UINT_MAX};
+	size_t before;
+
+	(void)state;
+	auth_checks_free(scene.checks);
+	before = count_threads();
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		unsigned count = cases[i] < AUTH_THREADS_MAX ? cases[i] : AUTH_THREADS_MAX;
+
+		assert_int_equal(auth_checks_new(scene.loop, cases[i], &scene.checks), 0);
+		assert_int_equal(count_threads(), before + count + 1);
+		auth_checks_free(scene.checks);
+	}
+	scene.checks = NULL;
+}
+
 static void what_is_cancelled_is_freed_and_not_reported(void **state)
 {
 	struct auth_check *running;
@@ -364,6 +398,7 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(each_trust_has_its_bound, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(the_queue_is_bounded, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(threads_have_their_bound, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_is_cancelled_is_freed_and_not_reported, set_up,
 						tear_down),
 	};

@@ -391,6 +391,46 @@ static void only_names_are_offered(void **state)
 	}
 }
 
+static size_t count_words(struct str text)
+{
+	size_t count = text.length > 0;
+
+	for (size_t i = 0; i < text.length; i++)
+		count += text.data[i] == ' ';
+	return count;
+}
+
+/* As many as there may be, each with a name that is as long as it may be; and one more of both. */
+static void an_offer_has_its_bounds(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < 4; i++) {
+		uint32_t count = AUTH_MECHANISMS_MAX + (i & 1);
+		size_t length = AUTH_MECHANISM_SIZE - 1 + (i >> 1);
+		uint32_t expected = i == 0 ? count : 0;
+		char name[AUTH_MECHANISM_SIZE];
+		struct buffer body = {0};
+
+		memset(name, 'X', sizeof name);
+		pack_u32(&body, count);
+		for (uint32_t j = 0; j < count; j++) {
+			name[0] = (char)('A' + j);
+			pack_str(&body, str_slice(name, length));
+			pack_u32(&body, 0);
+		}
+		ipc_channel_send(scene.channel, AUTH_OFFER, 0, buffer_view(&body), NULL, 0);
+		buffer_clear(&body);
+		for (unsigned j = 0; j < 50 && count_words(auth_mechanisms(scene.auth, true, true,
+									   true)) != expected;
+		     j++)
+			run_a_little();
+		assert_int_equal(count_words(auth_mechanisms(scene.auth, true, true, true)),
+				 expected);
+		if (expected == 0)
+			connect_both();
+	}
+}
+
 static void answers_to_no_question_are_dropped(void **state)
 {
 	struct auth_exchange exchange = fresh();
@@ -532,6 +572,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(only_what_is_not_known_is_asked, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_doubt_is_about_all, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_lost_auth_is_believed_no_more, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(an_offer_has_its_bounds, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(answers_to_no_question_are_dropped, set_up,
 						tear_down),
 	};
