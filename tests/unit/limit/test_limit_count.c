@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum act { IN, OUT, LEAVE_IN, LEAVE_OUT };
 
