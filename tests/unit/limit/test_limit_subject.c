@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: ISC
-/* Who rates count for: which parts of a subject make its key, and which do not. */
+/* Who rates count for: which parts of a subject make its key, and which do not; and where in a row.
+ */
 #include "limit/internal_rate.h"
+#include "limit/layout.h"
 #include "mail/address.h"
+#include "os/file/file.h"
 #include "test.h"
 #include <arpa/inet.h>
 #include <string.h>
@@ -147,6 +150,87 @@ static void a_rule_is_known_by_name_interval_and_unit(void **state)
 	assert_int_not_equal(limit_rate_key((struct hash_key){4, 3}, &rule), key);
 }
 
+/* --- the rows --- */
+
+/* Each kind of subject has a table of its own with room for its keys, in the area and in no other
+ * table. */
+static void tables_are_beside_each_other(void **state)
+{
+	static const uint32_t keys[] = {1, 7, 8, 100, 1000, 99999};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+		const struct config config = {.rate_count = 1, .rate_keys = keys[i]};
+		struct limit_layout layout = limit_layout_of(&config);
+		struct limit_memory *memory = limit_memory_new(&layout);
+		int row = limit_row_new(&layout, "row");
+		struct limit_rate_tables tables;
+		char *area;
+		char *end;
+
+		assert_int_equal(layout.count, 1);
+		assert_int_equal(limit_memory_add(memory, "row", row, true), 0);
+		area = limit_memory_area(memory, 0, LIMIT_AREA_RATES, 1);
+		end = area + limit_memory_area_size(memory, LIMIT_AREA_RATES);
+		tables = limit_rate_tables(memory, 0);
+		for (unsigned per = 0; per < CONFIG_RATE_PERS; per++) {
+			struct limit_keyed_view view = tables.per[per];
+			size_t wanted = per == CONFIG_RATE_PER_ALL     ? 1
+					: per == CONFIG_RATE_PER_CLASS ? CONFIG_CLASSES_MAX
+								       : keys[i];
+			char *last = (char *)view.table + limit_keyed_size(wanted);
+
+			assert_true(view.buckets * 8 >= wanted);
+			assert_true((char *)view.table >= area + sizeof(struct limit_rate_header));
+			assert_true(last <= end);
+			for (unsigned other = 0; other < CONFIG_RATE_PERS; other++)
+				assert_true(other == per ||
+					    last <= (char *)tables.per[other].table ||
+					    (char *)tables.per[other].table < (char *)view.table);
+		}
+		limit_memory_free(memory);
+		os_file_close(row);
+	}
+}
+
+/* What is not configured has no area. */
+static void a_row_has_what_is_configured(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 16; i++) {
+		const struct config config = {
+			.class_count = i & 1,
+			.rate_count = i >> 1 & 1,
+			.rate_keys = 10,
+			.maxsessions = 100,
+			.maxsessions_client = i >> 2 & 1,
+			.maxunfinished_client = i >> 3 & 1,
+		};
+		struct limit_layout layout = limit_layout_of(&config);
+		struct limit_memory *memory = limit_memory_new(&layout);
+
+		assert_int_equal(limit_memory_area_size(memory, LIMIT_AREA_SESSIONS) > 0, i & 1);
+		assert_int_equal(limit_memory_area_size(memory, LIMIT_AREA_RATES) > 0, i >> 1 & 1);
+		assert_int_equal(limit_memory_area_size(memory, LIMIT_AREA_CLIENTS) > 0, i >= 4);
+		limit_memory_free(memory);
+	}
+}
+
+/* Each rule by its key, wherever it is. */
+static void a_rule_has_its_count(void **state)
+{
+	static struct limit_rate_header header;
+
+	(void)state;
+	for (size_t i = 0; i < CONFIG_RATES_MAX; i++) {
+		header.rules[i].key = 100 + i;
+		header.rules[i].exceeded = 2 * i + 1;
+	}
+	for (size_t i = 0; i < CONFIG_RATES_MAX; i++)
+		assert_int_equal(limit_rate_exceeded(&header, 100 + i), 2 * i + 1);
+	assert_int_equal(limit_rate_exceeded(&header, 99), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -155,6 +239,9 @@ int main(void)
 		cmocka_unit_test(an_address_counts_by_its_network),
 		cmocka_unit_test(a_rule_is_for_all_or_for_a_class),
 		cmocka_unit_test(a_unit_is_as_small_as_it_can_be),
+		cmocka_unit_test(tables_are_beside_each_other),
+		cmocka_unit_test(a_row_has_what_is_configured),
+		cmocka_unit_test(a_rule_has_its_count),
 		cmocka_unit_test(a_rule_is_known_by_name_interval_and_unit),
 	};
 
