@@ -143,6 +143,21 @@ static void what_we_say_is_escaped(void **state)
 	buffer_clear(&out);
 }
 
+/* What it says last counts, and nothing of what it said before. */
+static void what_is_said_last_counts(void **state)
+{
+	struct dovecot_line line;
+
+	(void)state;
+	assert_true(
+		dovecot_line_parse(STR("OK\t1\tresp=Ynll\tuser=joe\tresp=aGk=\tuser=ann"), &line));
+	assert_true(str_equal(buffer_view(&line.user), STR("ann")));
+	assert_true(str_equal(buffer_view(&line.message), STR("hi")));
+	dovecot_line_clear(&line);
+	assert_false(dovecot_line_parse(STR("OK\t1\tuser=joe\tuser="), &line));
+	dovecot_line_clear(&line);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -152,6 +167,7 @@ int main(void)
 		cmocka_unit_test(mechanisms_that_nobody_may_use),
 		cmocka_unit_test(what_cannot_be_is_refused),
 		cmocka_unit_test(what_we_say_is_escaped),
+		cmocka_unit_test(what_is_said_last_counts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
