@@ -6,6 +6,7 @@
 #include "keys/client.h"
 #include "os/loop.h"
 #include "test.h"
+#include "tls/connection.h"
 #include "unit/tls/tls_scene.h"
 #include <openssl/x509.h>
 #include <stdlib.h>
@@ -52,6 +53,44 @@ const struct tls_signer *keys_signer(const struct keys *keys)
 	(void)keys;
 	return &signer;
 }
+
+/* --- a client's certificate, played: it may have none --- */
+
+static struct {
+	bool has_one, is_verified;
+	const char *name, *fingerprint, *key;
+} client;
+
+bool __wrap_tls_connection_is_verified(const struct tls_connection *connection);
+bool __wrap_tls_connection_is_verified(const struct tls_connection *connection)
+{
+	(void)connection;
+	return client.is_verified;
+}
+
+bool __wrap_tls_connection_has_name(const struct tls_connection *connection, const char *name);
+bool __wrap_tls_connection_has_name(const struct tls_connection *connection, const char *name)
+{
+	(void)connection;
+	return strcmp(name, client.name) == 0;
+}
+
+bool __wrap_tls_connection_fingerprints(const struct tls_connection *connection,
+					char certificate_out[TLS_FINGERPRINT_SIZE],
+					char key_out[TLS_FINGERPRINT_SIZE]);
+bool __wrap_tls_connection_fingerprints(const struct tls_connection *connection,
+					char certificate_out[TLS_FINGERPRINT_SIZE],
+					char key_out[TLS_FINGERPRINT_SIZE])
+{
+	(void)connection;
+	if (!client.has_one)
+		return false;
+	strcpy(certificate_out, client.fingerprint);
+	strcpy(key_out, client.key);
+	return true;
+}
+
+/* --- "keys", again --- */
 
 /* It says that there is a certificate for each of NAMES. */
 static void tell(const char *const *names, size_t count)
@@ -155,7 +194,7 @@ static void begin(void)
 /* A process never frees these. */
 static void keep(void *made)
 {
-	static void *kept[16];
+	static void *kept[64];
 	static size_t count;
 
 	assert_in_range(count, 0, COUNT_OF(kept) - 1);
@@ -254,6 +293,98 @@ static void others_do_not_need_it(void **state)
 	assert_false(world.is_timed);
 }
 
+/* By a verified name that is listed, or by a fingerprint, verified or not; each place of a list
+ * counts. */
+static void who_may_relay_is_listed(void **state)
+{
+	static const char *const any[] = {"a.test", "*"};
+	static const char *const names[] = {"a.test", "b.test"};
+	static const char *const fingerprints[] = {"11", "22"};
+	static const struct {
+		const char *const *names;
+		size_t name_count, fingerprint_count;
+		bool is_asked, has_one, is_verified;
+		const char *name, *fingerprint, *key;
+		bool may_relay;
+	} cases[] = {
+		{names, 2, 0, true, true, true, "a.test", "x", "y", true},
+		{names, 2, 0, true, true, true, "b.test", "x", "y", true},
+		{names, 1, 0, true, true, true, "b.test", "x", "y", false},
+		{names, 2, 0, true, true, true, "c.test", "x", "y", false},
+		{names, 2, 0, true, true, true, "*", "x", "y", false},
+		{names, 2, 0, true, true, false, "a.test", "x", "y", false},
+		{names, 2, 0, false, true, true, "a.test", "x", "y", false},
+		{any, 2, 0, true, true, true, "c.test", "x", "y", true},
+		{any, 1, 0, true, true, true, "c.test", "x", "y", false},
+		{any, 2, 0, true, true, false, "c.test", "x", "y", false},
+		{names, 0, 2, true, true, false, "a.test", "11", "y", true},
+		{names, 0, 2, true, true, false, "a.test", "22", "y", true},
+		{names, 0, 2, true, true, false, "a.test", "x", "11", true},
+		{names, 0, 2, true, true, false, "a.test", "x", "22", true},
+		{names, 0, 1, true, true, false, "a.test", "x", "22", false},
+		{names, 0, 2, true, true, true, "a.test", "x", "33", false},
+		{names, 0, 2, true, false, false, "a.test", "11", "22", false},
+		{names, 0, 2, false, true, false, "a.test", "11", "22", false},
+		{names, 2, 2, true, true, true, "c.test", "x", "22", true},
+		{names, 0, 0, true, true, true, "a.test", "11", "22", false},
+	};
+
+	(void)state;
+	begin();
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct config_listen listen = world.listen;
+		struct intake_security *security;
+
+		listen.client_certificates = cases[i].is_asked;
+		listen.client_names = (const char **)cases[i].names;
+		listen.client_name_count = cases[i].name_count;
+		listen.client_fingerprints = (const char **)fingerprints;
+		listen.client_fingerprint_count = cases[i].fingerprint_count;
+		security = intake_security_new(world.tls, &listen);
+		client.has_one = cases[i].has_one;
+		client.is_verified = cases[i].is_verified;
+		client.name = cases[i].name;
+		client.fingerprint = cases[i].fingerprint;
+		client.key = cases[i].key;
+		if (intake_security_may_relay(security, NULL) != cases[i].may_relay)
+			fail_msg("case %zu", i);
+		keep(security);
+	}
+}
+
+/* What a listener says of itself. */
+static void a_listener_is_as_it_is_configured(void **state)
+{
+	static const enum config_clear_auth clear[] = {
+		CONFIG_CLEAR_AUTH_NO, CONFIG_CLEAR_AUTH_LOCAL, CONFIG_CLEAR_AUTH_YES};
+	struct in6_addr nobody = {0};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(clear); i++) {
+		const struct config_listen listen = {
+			.tls = i == 1 ? CONFIG_LISTEN_TLS_IMPLICIT : CONFIG_LISTEN_TLS_STARTTLS,
+			.client_authority = "",
+			.auth_without_tls = clear[i],
+			.auth_binding = i == 2,
+			.protocol = i == 0 ? CONFIG_QMQP : CONFIG_SUBMISSION,
+		};
+		struct intake_security *security = intake_security_new(world.tls, &listen);
+		struct intake_security *plain = intake_security_new(NULL, &listen);
+
+		assert_int_equal(intake_security_allows_clear_auth(security, false), i == 2);
+		assert_int_equal(intake_security_allows_clear_auth(security, true), i >= 1);
+		assert_int_equal(intake_security_offers_binding(security), i == 2);
+		assert_int_equal(intake_security_is_implicit(security), i == 1);
+		assert_false(intake_security_is_implicit(plain));
+		assert_int_equal(intake_security_trusts_all(security), i == 0);
+		assert_string_equal(intake_security_protocol(security),
+				    config_protocol_name(listen.protocol));
+		assert_true(intake_security_admits(security, &nobody));
+		keep(security);
+		keep(plain);
+	}
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 int main(void)
@@ -264,6 +395,8 @@ int main(void)
 		TEST(there_is_a_context_at_any_time),
 		TEST(what_does_not_come_is_not_waited_for),
 		TEST(others_do_not_need_it),
+		TEST(who_may_relay_is_listed),
+		TEST(a_listener_is_as_it_is_configured),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
