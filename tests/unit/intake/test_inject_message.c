@@ -60,9 +60,10 @@ static int end_place(void **state)
 /* --- the client that is played --- */
 
 enum request { NONE, OPEN, SHARE, COMMIT };
+enum { LATE = 1 << OPEN | 1 << SHARE | 1 << COMMIT };
 
 static struct {
-	bool is_late;         /* answers come from the loop */
+	unsigned late;        /* bits: requests whose answers come from the loop */
 	enum request failing; /* with ERROR */
 	int error;
 	int write_error;
@@ -79,20 +80,20 @@ static struct {
 	int socket;
 } fake;
 
-static void begin_fake(bool is_late, enum request failing)
+static void begin_fake(unsigned late, enum request failing)
 {
 	buffer_clear(&fake.log);
 	buffer_clear(&fake.written);
 	buffer_clear(&fake.committed);
 	memset(&fake, 0, sizeof fake);
-	fake.is_late = is_late;
+	fake.late = late;
 	fake.failing = failing;
-	fake.error = failing != NONE ? -EDQUOT : 0;
+	fake.error = -EDQUOT;
 }
 
 static void end_fake(void)
 {
-	begin_fake(false, NONE);
+	begin_fake(0, NONE);
 }
 
 static void assert_calls(const char *expected)
@@ -112,7 +113,7 @@ static void answer(struct queue_client_message *message, enum request request)
 {
 	fake.message = message;
 	fake.result = fake.failing == request ? fake.error : 0;
-	if (fake.is_late)
+	if (fake.late >> request & 1)
 		os_timer_start(fake.timer, 0);
 	else
 		give_answer(NULL);
@@ -234,7 +235,8 @@ static int send_over_link(struct inject_link *link, size_t size, size_t piece)
 	return error;
 }
 
-/* The same with instant and with late answers, and again in a second life of the link. */
+/* The same with instant and with late answers, also of some requests alone; and again in a second
+ * life of the link and in a third. */
 static void a_link_has_its_calls_in_order(void **state)
 {
 	static const struct {
@@ -260,18 +262,18 @@ static void a_link_has_its_calls_in_order(void **state)
 	int listening = listen_at_submit();
 
 	(void)state;
-	for (size_t i = 0; i < 2 * COUNT_OF(cases); i++) {
-		size_t size = cases[i / 2].size;
+	for (size_t i = 0; i < 8 * COUNT_OF(cases); i++) {
+		size_t size = cases[i / 8].size;
 		struct inject_link *link;
 
-		begin_fake(i % 2 == 1, cases[i / 2].failing);
-		fake.write_error = cases[i / 2].write_error;
+		begin_fake((unsigned)(i % 8) << 1, cases[i / 8].failing);
+		fake.write_error = cases[i / 8].write_error;
 		assert_int_equal(inject_link_open(config, &link, &reason), 0);
 		assert_int_equal(fake.reserve, RESERVE);
 		assert_int_equal(send_over_link(link, size, QUEUE_BY_VALUE_MAX / 2 + 1),
-				 cases[i / 2].error);
-		assert_calls(cases[i / 2].calls);
-		if (cases[i / 2].error == 0)
+				 cases[i / 8].error);
+		assert_calls(cases[i / 8].calls);
+		if (cases[i / 8].error == 0)
 			assert_int_equal(fake.written.length + fake.committed.length, size);
 		fake.failing = NONE;
 		fake.write_error = 0;
@@ -280,8 +282,10 @@ static void a_link_has_its_calls_in_order(void **state)
 		assert_int_equal(send_over_link(link, 3, 3), 0); /* nothing is left of the first */
 		assert_calls("oca");
 		assert_int_equal(fake.committed.length, 3);
+		fake.failing = OPEN;
+		assert_int_equal(send_over_link(link, 3, 3), -EDQUOT);
 		inject_link_close(link);
-		assert_calls("ocaa.");
+		assert_calls("ocaoaa.");
 	}
 	inject_link_close(NULL);
 	end_fake();
@@ -301,7 +305,7 @@ static void an_error_of_a_link_sticks(void **state)
 	int listening = listen_at_submit();
 
 	(void)state;
-	begin_fake(true, NONE);
+	begin_fake(LATE, NONE);
 	while (data.length <= QUEUE_BY_VALUE_MAX)
 		buffer_append_byte(&data, 'd');
 	assert_int_equal(inject_link_open(config, &link, &reason), 0);
@@ -399,7 +403,7 @@ static void a_message_begins_with_its_trace(void **state)
 	int listening = listen_at_submit();
 
 	(void)state;
-	begin_fake(false, NONE);
+	begin_fake(0, NONE);
 	assert_int_equal(inject_link_open(config, &link, &reason), 0);
 	for (size_t i = 0; i < 2 * COUNT_OF(cases); i++) {
 		struct mail_envelope *envelope = envelope_to_one();
@@ -508,7 +512,7 @@ static void what_cannot_be_opened_has_a_reason(void **state)
 
 	(void)state;
 	for (unsigned is_traced = 0; is_traced < 2; is_traced++) {
-		begin_fake(false, OPEN);
+		begin_fake(0, OPEN);
 		assert_int_equal(inject_link_open(config, &link, &reason), 0);
 		assert_int_equal(open_message(config, link, is_traced, &message), -EDQUOT);
 		assert_null(message);

@@ -9,6 +9,7 @@
 #include "queue/inject/reader.h"
 #include "test.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -272,6 +273,33 @@ static void an_envelope_has_its_bounds(void **state)
 		}
 }
 
+/* Who has said all may keep the pipe open: nothing more is waited for. */
+static void the_end_of_an_envelope_is_in_it(void **state)
+{
+	static const struct {
+		struct str text;
+		int error;
+	} cases[] = {{STR("F\0Ta@b\0\0"), 0}, {STR("\0\0"), -ENOMSG}, {STR("F\0Ta@b\0"), -EAGAIN}};
+	const struct inject_envelope_settings settings = {.bytes = 100, .recipients = 1};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct mail_envelope *envelope = mail_envelope_new();
+		struct buffer reason = {0};
+		int ends[2];
+
+		assert_int_equal(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+		assert_int_equal(write(ends[1], cases[i].text.data, cases[i].text.length),
+				 cases[i].text.length);
+		assert_int_equal(inject_envelope_read(ends[0], &settings, envelope, &reason),
+				 cases[i].error);
+		os_file_close(ends[0]);
+		os_file_close(ends[1]);
+		buffer_clear(&reason);
+		mail_envelope_free(envelope);
+	}
+}
+
 static void an_envelope_that_cannot_be_read_is_not_malformed(void **state)
 {
 	const struct inject_envelope_settings settings = {.bytes = 100, .recipients = 1};
@@ -358,6 +386,7 @@ int main(void)
 		cmocka_unit_test(an_error_of_reading_is_not_the_end),
 		cmocka_unit_test(an_envelope_comes_in_pieces),
 		cmocka_unit_test(an_envelope_has_its_bounds),
+		cmocka_unit_test(the_end_of_an_envelope_is_in_it),
 		cmocka_unit_test(an_envelope_that_cannot_be_read_is_not_malformed),
 		cmocka_unit_test(a_refusal_names_what_is_refused),
 		cmocka_unit_test(an_address_is_judged_as_it_will_be),

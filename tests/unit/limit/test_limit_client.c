@@ -337,6 +337,30 @@ static void who_is_refused_is_forgotten(void **state)
 	}
 }
 
+/* Rows of a configuration that does not count clients. */
+static void without_clients_in_the_rows_there_is_nothing_to_clear(void **state)
+{
+	struct limit_layout layout = {.count = 0};
+	struct limit_memory *memory;
+	unsigned char *sessions;
+	int row;
+
+	(void)state;
+	limit_layout_add(&layout, LIMIT_AREA_SESSIONS, 100, true);
+	row = limit_row_new(&layout, "row");
+	memory = limit_memory_new(&layout);
+	assert_int_equal(limit_memory_add(memory, "row", row, true), 0);
+	sessions = limit_memory_area(memory, 0, LIMIT_AREA_SESSIONS, 100);
+	for (size_t i = 0; i < 100; i++)
+		sessions[i] = 's';
+	limit_clients_prepare(memory, 0, key);
+	limit_clients_clear(memory, 0);
+	for (size_t i = 0; i < 100; i++)
+		assert_int_equal(sessions[i], 's');
+	limit_memory_free(memory);
+	os_file_close(row);
+}
+
 /* --- at the same time --- */
 
 enum { TURNS = 20000 };
@@ -398,6 +422,7 @@ int main(void)
 		in_scene(there_is_a_slot_for_everybody),
 		in_scene(a_row_can_lie_only_of_itself),
 		in_scene(who_is_refused_is_forgotten),
+		cmocka_unit_test(without_clients_in_the_rows_there_is_nothing_to_clear),
 		in_scene(never_are_there_more_than_allowed),
 	};
 
