@@ -337,6 +337,30 @@ static void a_refusal_names_what_is_refused(void **state)
 	}
 }
 
+/* Of what is too long only the beginning is said. */
+static void a_refusal_is_short(void **state)
+{
+	static const struct str what = STR("not an address of a recipient: ");
+	struct buffer text = {0};
+
+	(void)state;
+	for (size_t length = MAIL_ADDRESS_MAX - 1; length <= MAIL_ADDRESS_MAX + 2; length++) {
+		size_t said = length < MAIL_ADDRESS_MAX ? length : MAIL_ADDRESS_MAX;
+		struct buffer reason = {0};
+
+		buffer_reset(&text);
+		buffer_append(&text, "F\0T", 3);
+		for (size_t i = 0; i < length; i++)
+			buffer_append_byte(&text, 'x');
+		buffer_append(&text, "\0\0", 2);
+		assert_int_not_equal(read_envelope(buffer_view(&text), 1000, 1, &reason), 0);
+		assert_true(str_starts_with(buffer_view(&reason), what));
+		assert_int_equal(reason.length, what.length + said);
+		buffer_clear(&reason);
+	}
+	buffer_clear(&text);
+}
+
 /* --- addresses --- */
 
 static int form_of(struct str address, struct str domain, struct buffer *out)
@@ -389,6 +413,7 @@ int main(void)
 		cmocka_unit_test(the_end_of_an_envelope_is_in_it),
 		cmocka_unit_test(an_envelope_that_cannot_be_read_is_not_malformed),
 		cmocka_unit_test(a_refusal_names_what_is_refused),
+		cmocka_unit_test(a_refusal_is_short),
 		cmocka_unit_test(an_address_is_judged_as_it_will_be),
 	};
 
