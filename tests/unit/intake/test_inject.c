@@ -471,6 +471,32 @@ static void test_header_recipients(void **state)
 	assert_recipients("To: a@b.c\nCc: what now, d@e.f\n\n", "To:a@b.c Cc:!what now!Cc:d@e.f ");
 }
 
+static int stop_at_second(void *context, struct str field, const struct header_element *element)
+{
+	(void)field;
+	(void)element;
+	return ++*(int *)context == 2 ? -E2BIG : 0;
+}
+
+/* In the same field, or in the next one: nothing is taken after it. */
+static void test_header_recipients_stop(void **state)
+{
+	static const char *const texts[] = {"To: a@b.c, d@e.f, g@h.i\nCc: j@k.l\n\n",
+					    "To: a@b.c\nCc: d@e.f\nBcc: g@h.i\n\n"};
+	const struct header_addresses_rules rules = {HOST, 0};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(texts); i++) {
+		struct inject_header header = read_header(texts[i]);
+		int calls = 0;
+
+		assert_int_equal(inject_header_recipients(&header, &rules, stop_at_second, &calls),
+				 -E2BIG);
+		assert_int_equal(calls, 2);
+		inject_header_clear(&header);
+	}
+}
+
 static void assert_completed(const char *input, const char *full_name, const char *expected)
 {
 	struct inject_header header = read_header(input);
@@ -541,6 +567,7 @@ int main(void)
 		cmocka_unit_test(test_envelope_forms),
 		cmocka_unit_test(test_header_read),
 		cmocka_unit_test(test_header_recipients),
+		cmocka_unit_test(test_header_recipients_stop),
 		cmocka_unit_test(test_header_complete),
 		cmocka_unit_test(test_name),
 	};

@@ -529,6 +529,33 @@ static void what_cannot_be_opened_has_a_reason(void **state)
 	config_free(config);
 }
 
+/* The disk has less than is to be left free; and what the queue says of itself is said. */
+static void a_queue_without_room_says_so(void **state)
+{
+	struct config *config = config_here();
+	struct inject_message *message = NULL;
+	struct buffer reason = {0};
+	struct buffer expected = {0};
+	char file[SCRATCH_SIZE + 8];
+
+	(void)state;
+	config->queue_reserve = UINT64_MAX / 2;
+	assert_int_equal(inject_message_open(config, &caller, NULL, &message, &reason), -ENOSPC);
+	assert_null(message);
+	buffer_append_format(&expected, "%s: %s", config->queue, strerror(ENOSPC));
+	assert_true(str_equal(buffer_view(&reason), buffer_view(&expected)));
+	snprintf(file, sizeof file, "%s/file", place);
+	os_file_close(open(file, O_CREAT | O_RDWR | O_CLOEXEC, 0600));
+	config->queue = file;
+	buffer_reset(&reason);
+	assert_true(inject_message_open(config, &caller, NULL, &message, &reason) < 0);
+	assert_true(str_starts_with(buffer_view(&reason), str_from(file)));
+	assert_true(reason.length > strlen(file) + strlen(": "));
+	buffer_clear(&reason);
+	buffer_clear(&expected);
+	config_free(config);
+}
+
 /* --- what programs exit with --- */
 
 static void each_error_has_its_status(void **state)
@@ -582,6 +609,7 @@ int main(void)
 		cmocka_unit_test(a_message_has_its_size),
 		cmocka_unit_test(messages_are_queued_one_after_another),
 		cmocka_unit_test(what_cannot_be_opened_has_a_reason),
+		cmocka_unit_test(a_queue_without_room_says_so),
 		cmocka_unit_test(each_error_has_its_status),
 	};
 
