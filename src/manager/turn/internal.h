@@ -158,9 +158,9 @@ enum { SLOW_US = 2000000 };
 /* --- pause.c --- */
 
 bool destination_is_paused(const struct destination *destination);
-/* Starts no job before UNTIL_US; a pause that ends earlier stays. */
-void destination_pause(struct destination *destination, int64_t now_us, int64_t until_us,
-		       struct str reason);
+/* Starts no job before that of TERMS; a pause that ends earlier stays as it is. */
+void destination_pause(struct destination *destination, int64_t now_us,
+		       const struct transport_pause_terms *terms);
 /* A job of it has ended. */
 void destination_end_pause_for_place(struct destination *destination);
 void transport_end_pauses(struct transport *transport, int64_t now_us);

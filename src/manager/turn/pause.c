@@ -32,16 +32,18 @@ static void keep_pause_reason(struct destination *destination, struct str reason
 	destination->pause_reason[reason.length] = '\0';
 }
 
-void destination_pause(struct destination *destination, int64_t now_us, int64_t until_us,
-		       struct str reason)
+void destination_pause(struct destination *destination, int64_t now_us,
+		       const struct transport_pause_terms *terms)
 {
 	struct transport *transport = destination->transport;
+	int64_t until_us = terms->until_us;
 
 	if (until_us <= now_us ||
 	    (destination_is_paused(destination) && destination->pause.key <= until_us))
 		return;
 	heap_put(&transport->pauses, &destination->pause, in_order(transport, until_us));
-	keep_pause_reason(destination, reason);
+	keep_pause_reason(destination, terms->reason);
+	destination->is_for_place = terms->is_for_place;
 	destination->is_paused_long = until_us - now_us >= LONG_US;
 	destination_update(destination);
 }

@@ -231,13 +231,12 @@ void transport_pause(struct job *job, int64_t now_us, const struct transport_pau
 	struct destination *destination = job->destination;
 
 	leave_flight(job);
-	destination->is_for_place = terms->is_for_place;
 	if (terms->is_for_place && destination->in_flight > 0)
 		destination->window = destination->in_flight; /* as many as have a place */
 	job->is_old = false;
 	job->started_us = 0;
 	flow_return_job(destination_flow(destination, job->key), job, !terms->is_last);
-	destination_pause(destination, now_us, terms->until_us, terms->reason);
+	destination_pause(destination, now_us, terms);
 	destination_update(destination);
 	feed_starved(destination->transport);
 }

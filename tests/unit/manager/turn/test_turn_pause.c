@@ -192,6 +192,47 @@ static void a_place_that_is_free_ends_the_pause(void **state)
 	scene_free(scene);
 }
 
+/* Of two pauses, in all orders of length and kind, the shorter one counts, with its kind. */
+static void a_pause_that_does_not_count_changes_nothing(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 8; i++) {
+		bool is_first_for_place = (i & 1) != 0;
+		bool is_second_for_place = (i & 2) != 0;
+		bool is_first_shorter = (i & 4) != 0;
+		struct turn_scene *scene = scene_new(10, 4);
+		struct job *jobs[3];
+
+		for (unsigned j = 0; j < 9; j++) { /* so that three may be under way */
+			(void)scene_add(scene, "x", "s@s.example", 9 + j);
+			scene_end(scene, scene_start(scene, scene->remote), 1, true);
+		}
+		for (unsigned j = 0; j < 3; j++)
+			jobs[j] = scene_add(scene, "x", "s@s.example", j);
+		for (unsigned j = 0; j < 3; j++)
+			assert_ptr_equal(scene_start(scene, scene->remote), jobs[j]);
+		turn_pause(scene, jobs[0],
+			   scene->now_us + (is_first_shorter ? MINUTE_US : 2 * MINUTE_US),
+			   is_first_for_place, "first");
+		turn_pause(scene, jobs[1],
+			   scene->now_us + (is_first_shorter ? 2 * MINUTE_US : MINUTE_US),
+			   is_second_for_place, "second");
+		assert_null(scene_start(scene, scene->remote));
+		scene_end(scene, jobs[2], SCENE_MS, true);
+		if (!(is_first_shorter ? is_first_for_place : is_second_for_place)) {
+			assert_null(scene_start(scene, scene->remote));
+			scene->now_us += MINUTE_US;
+		}
+		for (unsigned j = 0; j < 2; j++) {
+			struct job *next = scene_start(scene, scene->remote);
+
+			assert_non_null(next);
+			scene_end(scene, next, 0, true);
+		}
+		scene_free(scene);
+	}
+}
+
 /* Each is told once, for people. */
 static void pauses_are_listed(void **state)
 {
@@ -292,6 +333,7 @@ int main(void)
 		cmocka_unit_test(the_shortest_pause_counts),
 		cmocka_unit_test(pauses_that_end_together_keep_their_order),
 		cmocka_unit_test(a_place_that_is_free_ends_the_pause),
+		cmocka_unit_test(a_pause_that_does_not_count_changes_nothing),
 		cmocka_unit_test(pauses_are_listed),
 		cmocka_unit_test(retries_sleep_through_a_long_pause),
 		cmocka_unit_test(a_pause_may_outlast_everything),
