@@ -51,8 +51,8 @@ static void begin_play(struct remote_recipients *tried, size_t count, unsigned d
 	job = (struct deliver_helper_job){
 		.recipients = recipients, .recipient_count = count, .arena = arena_new()};
 	for (size_t i = 0; i < count; i++) {
-		recipients[i].address = str_slice("abcdefgh" + i % 8, 1);
-		recipients[i].original = str_slice("ABCDEFGH" + i % 8, 1);
+		recipients[i].address = str_slice(&"abcdefgh"[i % 8], 1);
+		recipients[i].original = str_slice(&"ABCDEFGH"[i % 8], 1);
 		recipients[i].notify = (unsigned)i;
 		recipients[i].is_reported = i < FEW && (done >> i & 1) != 0;
 		if (!recipients[i].is_reported)
