@@ -43,7 +43,7 @@ LONG_FILES = (
     "test_client_names", "test_limits_hold", "test_mailbox_peers", "test_dane", "test_dns", "test_limits_names",
     "test_mta_sts_mail", "test_slow_hop", "test_qmtp", "test_mailbox_command", "test_commands",
     "test_local_users", "test_cost", "test_full_disk", "test_published_flaws", "test_bad_load", "test_control_growth",
-    "test_usability", "test_imap", "test_machine_upgrade", "test_upgrade_serving", "test_upgrade_gap")
+    "test_usability", "test_imap", "test_machine_upgrade", "test_upgrade_serving", "test_upgrade_gap", "test_mistakes")
 
 # The campaigns' short forms, unless the environment says something else.
 SHORT = {"BURST_SCALE": "0.1", "CORPUS": "150", "E2E_SHORT": "1", "FAULTS": "2", "FLOOD_SECONDS": "2", "FREEZE_SECONDS": "12",

@@ -96,7 +96,7 @@ static bool measure_message(struct appending *appending)
 	while (result == 0 && !sending_is_done(&sending)) {
 		result = sending_next(&sending);
 		appending->size += sending.wire.length;
-		has_nul |= memchr(buffer_data(&sending.wire), '\0', sending.wire.length) != NULL;
+		has_nul |= str_find(buffer_view(&sending.wire), '\0') >= 0;
 	}
 	sending_end(&sending);
 	if (result == MAILBOX_COPY_SEALED)

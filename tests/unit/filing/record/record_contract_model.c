@@ -18,16 +18,18 @@ struct model_row {
 	int64_t began_us[TOKENS]; /* 0: no attempt */
 };
 
+struct model_decision {
+	bool is_there;
+	unsigned folder, rule, flags;
+};
+
 static struct model {
 	struct {
 		int64_t number; /* 0: it is not recorded */
 		int64_t recorded_us;
 		bool is_new; /* in this transaction */
 	} messages[MESSAGES];
-	struct {
-		bool is_there;
-		unsigned folder, rule, flags;
-	} decisions[MESSAGES][USERS][PURPOSES];
+	struct model_decision decisions[MESSAGES][USERS][PURPOSES];
 	struct model_row rows[MESSAGES][PLACES];
 	bool mailboxes[PLACES];
 	int64_t now_us;
@@ -69,6 +71,18 @@ static void choose(size_t all, size_t count)
 		asked.which[i] = places[other];
 		places[other] = places[i];
 	}
+}
+
+/* All of them, by one number. */
+static struct model_decision *decision_at(size_t which)
+{
+	return &model.decisions[which / PURPOSES / USERS][which / PURPOSES % USERS]
+			       [which % PURPOSES];
+}
+
+static struct model_row *row_at(size_t which)
+{
+	return &model.rows[which / PLACES][which % PLACES];
 }
 
 static bool is_there(size_t message)
@@ -181,17 +195,17 @@ static void decide_some(struct record *record)
 	for (size_t i = 0; i < asked.count; i++) {
 		const struct record_attempt *got = &asked.attempts[i];
 		size_t which = asked.which[i];
-		bool *is_decided = &model.decisions[0][0][which].is_there;
+		struct model_decision *decision = decision_at(which);
 
-		if (!*is_decided) {
-			model.decisions[0][0][which].folder = folder_of(said[i].place.folder);
-			model.decisions[0][0][which].rule = rule_of(said[i].decision.rule);
-			model.decisions[0][0][which].flags = said[i].decision.flags;
+		if (!decision->is_there) {
+			decision->folder = folder_of(said[i].place.folder);
+			decision->rule = rule_of(said[i].decision.rule);
+			decision->flags = said[i].decision.flags;
 		}
-		*is_decided = true;
-		assert_int_equal(folder_of(got->place.folder), model.decisions[0][0][which].folder);
-		assert_int_equal(rule_of(got->decision.rule), model.decisions[0][0][which].rule);
-		assert_int_equal(got->decision.flags, model.decisions[0][0][which].flags);
+		decision->is_there = true;
+		assert_int_equal(folder_of(got->place.folder), decision->folder);
+		assert_int_equal(rule_of(got->decision.rule), decision->rule);
+		assert_int_equal(got->decision.flags, decision->flags);
 	}
 }
 
@@ -200,8 +214,7 @@ static void move_some(struct record *record)
 	choose_decisions();
 	assert_fine(record, record_move_all(record, asked.all, asked.count));
 	for (size_t i = 0; i < asked.count; i++)
-		model.decisions[0][0][asked.which[i]].folder =
-			folder_of(asked.attempts[i].place.folder);
+		decision_at(asked.which[i])->folder = folder_of(asked.attempts[i].place.folder);
 }
 
 /* ---- rows ---- */
@@ -241,7 +254,7 @@ static void choose_rows(bool is_existing)
 	drop_without_message(PLACES);
 	for (size_t i = 0; i < asked.count; i++) {
 		size_t which = asked.which[i];
-		const struct model_row *row = &model.rows[0][which];
+		const struct model_row *row = row_at(which);
 
 		if (is_existing && row->number == 0)
 			continue;
@@ -278,7 +291,7 @@ static void open_some(struct record *record)
 	choose_rows(false);
 	assert_fine(record, record_open_all(record, asked.all, asked.count, model.now_us));
 	for (size_t i = 0; i < asked.count; i++) {
-		struct model_row *row = &model.rows[0][asked.which[i]];
+		struct model_row *row = row_at(asked.which[i]);
 		size_t token = token_of(&asked.attempts[i]);
 		bool is_new = row->number == 0;
 
@@ -305,7 +318,7 @@ static void look_at_some(struct record *record)
 	}
 	assert_fine(record, record_look_all(record, asked.all, asked.count));
 	for (size_t i = 0; i < asked.count; i++)
-		check_row(&model.rows[0][asked.which[i]], &asked.attempts[i].row,
+		check_row(row_at(asked.which[i]), &asked.attempts[i].row,
 			  token_of(&asked.attempts[i]), false);
 }
 
@@ -314,7 +327,7 @@ static void file_some(struct record *record)
 	choose_rows(true);
 	assert_fine(record, record_filed_all(record, asked.all, asked.count, model.now_us));
 	for (size_t i = 0; i < asked.count; i++) {
-		struct model_row *row = &model.rows[0][asked.which[i]];
+		struct model_row *row = row_at(asked.which[i]);
 
 		row->state = RECORD_FILED;
 		row->filed_us = model.now_us;
@@ -328,7 +341,7 @@ static void end_some(struct record *record)
 	choose_rows(true);
 	assert_fine(record, record_end_all(record, asked.all, asked.count));
 	for (size_t i = 0; i < asked.count; i++)
-		model.rows[0][asked.which[i]].began_us[token_of(&asked.attempts[i])] = 0;
+		row_at(asked.which[i])->began_us[token_of(&asked.attempts[i])] = 0;
 }
 
 /* One of the few moments that there were, or one beside it. */
@@ -343,7 +356,7 @@ static void settle_or_unfile(struct record *record)
 
 	choose_rows(true);
 	for (size_t i = 0; i < asked.count && i < 2; i++) {
-		struct model_row *row = &model.rows[0][asked.which[i]];
+		struct model_row *row = row_at(asked.which[i]);
 
 		if (chance(3) == 0) {
 			assert_fine(record, record_unfile(record, row->number));
