@@ -94,7 +94,7 @@ void filing_copy_moved(struct filing_work *work)
 	work->copy->place.folder = work->copy->other_folder;
 	work->copy->other_folder = STR("");
 	work->attempt.place = work->copy->place;
-	work->twin = NULL;
+	work->duplicate = NULL;
 	work->step = FILING_STEP_OPENING;
 	work->is_told = false;
 	work->was_appended = false;

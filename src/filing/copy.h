@@ -55,7 +55,8 @@ enum filing_step {
 struct filing_work { /* of one copy */
 	struct filing_message *message;
 	struct filing_copy *copy;
-	struct filing_work *twin; /* an earlier one with its place, whose fate it shares; or NULL */
+	struct filing_work
+		*duplicate; /* an earlier one with its place, whose fate it shares; or NULL */
 	enum filing_step step;
 	struct record_attempt attempt;
 	bool was_filed;    /* as the record says */

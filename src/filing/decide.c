@@ -12,12 +12,12 @@ static bool is_any_work(const struct filing_work *work)
 	return true;
 }
 
-static void forget_twins(struct filing_item *items, size_t count)
+static void forget_duplicates(struct filing_item *items, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		for (size_t j = 0; j < items[i].message->copy_count; j++)
 			if (!items[i].works[j].is_settled)
-				items[i].works[j].twin = NULL;
+				items[i].works[j].duplicate = NULL;
 }
 
 /* The record's texts are gone with the next call. */
@@ -47,29 +47,29 @@ static bool is_same_place(const struct record_place *a, const struct record_plac
 }
 
 /* A place has one row, so the first copy for it stands for all. */
-static void find_twins(struct filing_item *item)
+static void find_duplicates(struct filing_item *item)
 {
 	for (size_t i = 1; i < item->message->copy_count; i++) {
 		struct filing_work *work = &item->works[i];
 
-		for (size_t j = 0; !work->is_settled && j < i && work->twin == NULL; j++)
-			if (!item->works[j].is_settled && item->works[j].twin == NULL &&
+		for (size_t j = 0; !work->is_settled && j < i && work->duplicate == NULL; j++)
+			if (!item->works[j].is_settled && item->works[j].duplicate == NULL &&
 			    is_same_place(&item->works[j].copy->place, &work->copy->place))
-				work->twin = &item->works[j];
-		if (work->twin != NULL)
+				work->duplicate = &item->works[j];
+		if (work->duplicate != NULL)
 			work->step = FILING_STEP_DONE;
 	}
 }
 
 /* Folders that others of the group are going to make for the user of WORK. */
-static unsigned count_choices(const struct filing_some *some, const struct filing_work *work)
+static unsigned count_choices(const struct filing_subset *subset, const struct filing_work *work)
 {
 	unsigned count = 0;
 
-	for (size_t i = 0; i < some->count && some->works[i] != work; i++)
-		if (some->works[i]->is_new_choice &&
-		    str_equal(some->works[i]->attempt.place.user, work->attempt.place.user) &&
-		    !str_equal(some->works[i]->attempt.place.folder, work->attempt.place.folder))
+	for (size_t i = 0; i < subset->count && subset->works[i] != work; i++)
+		if (subset->works[i]->is_new_choice &&
+		    str_equal(subset->works[i]->attempt.place.user, work->attempt.place.user) &&
+		    !str_equal(subset->works[i]->attempt.place.folder, work->attempt.place.folder))
 			count++;
 	return count;
 }
@@ -81,12 +81,12 @@ static bool is_choice(const struct filing_work *work)
 }
 
 /* Anybody can write to user+anything: beyond some a day that makes no folders any more. */
-static int limit_choices(const struct filing *filing, const struct filing_some *some)
+static int limit_choices(const struct filing *filing, const struct filing_subset *subset)
 {
 	int64_t since_us = os_clock_wall_us() - DAY_US;
 
-	for (size_t i = 0; i < some->count; i++) {
-		struct filing_work *work = some->works[i];
+	for (size_t i = 0; i < subset->count; i++) {
+		struct filing_work *work = subset->works[i];
 		unsigned count = 0;
 		int is_known;
 
@@ -97,8 +97,8 @@ static int limit_choices(const struct filing *filing, const struct filing_some *
 			record_new_folders(filing->record, &work->attempt.place, since_us, &count);
 		if (is_known < 0)
 			return is_known;
-		work->is_limited =
-			is_known == 0 && count + count_choices(some, work) >= FILING_FOLDERS_A_DAY;
+		work->is_limited = is_known == 0 &&
+				   count + count_choices(subset, work) >= FILING_FOLDERS_A_DAY;
 		work->is_new_choice = is_known == 0 && !work->is_limited;
 		if (work->is_limited)
 			work->attempt.place.folder = work->copy->other_folder;
@@ -118,16 +118,16 @@ static void tell_of_limit(const struct filing *filing, const struct filing_work 
 
 int filing_decide(const struct filing *filing, struct filing_item *items, size_t count)
 {
-	struct filing_some some CLEANUP(filing_some_clear);
+	struct filing_subset subset CLEANUP(filing_subset_clear);
 	int error;
 
-	forget_twins(items, count);
-	filing_some_choose(&some, items, count, is_any_work);
-	error = limit_choices(filing, &some);
+	forget_duplicates(items, count);
+	filing_subset_choose(&subset, items, count, is_any_work);
+	error = limit_choices(filing, &subset);
 	if (error == 0)
-		error = record_decide_all(filing->record, some.attempts, some.count);
-	for (size_t i = 0; error == 0 && i < some.count; i++) {
-		struct filing_work *work = some.works[i];
+		error = record_decide_all(filing->record, subset.attempts, subset.count);
+	for (size_t i = 0; error == 0 && i < subset.count; i++) {
+		struct filing_work *work = subset.works[i];
 
 		if (work->is_limited &&
 		    str_equal(work->attempt.place.folder, work->copy->other_folder))
@@ -135,6 +135,6 @@ int filing_decide(const struct filing *filing, struct filing_item *items, size_t
 		keep_decision(work);
 	}
 	for (size_t i = 0; error == 0 && i < count; i++)
-		find_twins(&items[i]);
+		find_duplicates(&items[i]);
 	return error;
 }

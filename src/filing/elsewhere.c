@@ -8,10 +8,10 @@
 #include "filing/internal.h"
 #include <stdlib.h>
 
-/* Also of a twin, which has a decision of its own. */
+/* Also of a duplicate, which has a decision of its own. */
 static bool is_moved(const struct filing_work *work)
 {
-	const struct filing_work *first = work->twin != NULL ? work->twin : work;
+	const struct filing_work *first = work->duplicate != NULL ? work->duplicate : work;
 
 	return !work->is_settled && first->step == FILING_STEP_REFUSED &&
 	       work->copy->other_folder.length > 0;
@@ -30,7 +30,7 @@ static int move_item(const struct filing *filing, struct filing_item *item)
 			continue;
 		moved.place.folder = work->copy->other_folder;
 		error = record_move_all(filing->record, &one, 1);
-		if (error == 0 && work->twin == NULL)
+		if (error == 0 && work->duplicate == NULL)
 			error = record_unfile(filing->record, work->attempt.row.number);
 	}
 	return error;
@@ -46,12 +46,13 @@ int filing_move(const struct filing *filing, struct filing_item *items, size_t c
 	return error;
 }
 
-/* A twin without another folder is refused with the first one. */
+/* A duplicate without another folder is refused with the first one. */
 static void settle_refused_copy(struct filing_work *work)
 {
-	if (!work->is_settled && work->twin != NULL && work->twin->step == FILING_STEP_REFUSED) {
-		work->copy->verdict = work->twin->copy->verdict;
-		work->twin = NULL;
+	if (!work->is_settled && work->duplicate != NULL &&
+	    work->duplicate->step == FILING_STEP_REFUSED) {
+		work->copy->verdict = work->duplicate->copy->verdict;
+		work->duplicate = NULL;
 		work->step = FILING_STEP_FAILED;
 	}
 	work->is_settled = true;
@@ -62,7 +63,7 @@ static bool begin_again(const struct filing *filing, struct filing_item *item)
 {
 	bool has_any = false;
 
-	/* twins last: they show by the first one that they are moved */
+	/* duplicates last: they show by the first one that they are moved */
 	for (size_t i = item->message->copy_count; i-- > 0;) {
 		struct filing_work *work = &item->works[i];
 
@@ -71,7 +72,7 @@ static bool begin_again(const struct filing *filing, struct filing_item *item)
 			continue;
 		}
 		has_any = true;
-		if (work->twin == NULL)
+		if (work->duplicate == NULL)
 			filing_tell(filing, FILING_MOVED, work, work->copy->verdict.text);
 		filing_copy_moved(work);
 	}

@@ -95,7 +95,7 @@ static void lose_filing_work(const struct filing *filing, struct filing_work *wo
 static void lose_item(const struct filing *filing, struct filing_item *item)
 {
 	for (size_t i = 0; i < item->message->copy_count; i++)
-		if (!item->works[i].is_settled && item->works[i].twin == NULL &&
+		if (!item->works[i].is_settled && item->works[i].duplicate == NULL &&
 		    item->works[i].step != FILING_STEP_DONE)
 			lose_filing_work(filing, &item->works[i]);
 }
@@ -177,9 +177,9 @@ static void tell_of_end(const struct filing *filing, const struct filing_work *w
 {
 	if (work->copy->is_settled)
 		return;
-	if (work->twin != NULL) {
-		work->copy->verdict = work->twin->copy->verdict;
-		work->copy->is_early = work->twin->copy->is_early;
+	if (work->duplicate != NULL) {
+		work->copy->verdict = work->duplicate->copy->verdict;
+		work->copy->is_early = work->duplicate->copy->is_early;
 		return;
 	}
 	if (work->step == FILING_STEP_DONE) {

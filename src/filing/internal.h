@@ -24,16 +24,16 @@ struct filing_item {
 
 /* Some copies of a group, of messages whose lock this transaction has; what the record calls them.
  */
-struct filing_some {
+struct filing_subset {
 	struct filing_work **works;
 	struct record_attempt **attempts;
 	size_t count;
 };
 
-/* some.c: those of ITEMS that are WANTED, but for twins; to be cleared. */
-void filing_some_choose(struct filing_some *some, const struct filing_item *items, size_t count,
-			bool (*wanted)(const struct filing_work *work));
-void filing_some_clear(struct filing_some *some);
+/* subset.c: those of ITEMS that are WANTED, but for duplicates; to be cleared. */
+void filing_subset_choose(struct filing_subset *subset, const struct filing_item *items,
+			  size_t count, bool (*wanted)(const struct filing_work *work));
+void filing_subset_clear(struct filing_subset *subset);
 
 /* TEXT may be NULL. */
 void filing_tell(const struct filing *filing, enum filing_event_kind kind,
@@ -46,7 +46,7 @@ int64_t filing_settled_before_us(const struct mailstore *store);
 void filing_defer(const struct filing *filing, struct filing_work *work, const char *text,
 		  const char *detail);
 
-/* decide.c: decides the place of each copy within the first transaction, and finds twins: 0 or
+/* decide.c: decides the place of each copy within the first transaction, and finds duplicates: 0 or
  * -errno of filing/record/record.h. */
 MUST_CHECK int filing_decide(const struct filing *filing, struct filing_item *items, size_t count);
 

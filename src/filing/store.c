@@ -139,7 +139,7 @@ int filing_append(const struct filing *filing, struct filing_item *items, size_t
 		  bool *has_appended_out)
 {
 	struct gate gate = {.filing = filing};
-	const struct mailstore_gate door = {pass_filing_gate, &gate};
+	const struct mailstore_gate store_gate = {pass_filing_gate, &gate};
 
 	size_t most = for_each(filing, items, count, FILING_STEP_APPEND, NULL);
 	struct mailstore_append *appends = memory_alloc_zero(most + 1, sizeof *appends);
@@ -153,7 +153,7 @@ int filing_append(const struct filing *filing, struct filing_item *items, size_t
 	for (size_t i = 0; i < found; i++)
 		appends[i] = append_of(works[i]);
 	if (found > 0)
-		mailstore_append(filing->store, appends, found, &door);
+		mailstore_append(filing->store, appends, found, &store_gate);
 	*has_appended_out = gate.is_passed;
 	for (size_t i = 0; i < found && gate.error == 0; i++) {
 		works[i]->was_appended = true;

@@ -101,13 +101,13 @@ static bool is_any_attempt(const struct filing_work *work)
 
 static int open_copies(const struct filing *filing, struct filing_item *items, size_t count)
 {
-	struct filing_some some CLEANUP(filing_some_clear);
+	struct filing_subset subset CLEANUP(filing_subset_clear);
 	int error;
 
-	filing_some_choose(&some, items, count, is_any_attempt);
-	error = record_open_all(filing->record, some.attempts, some.count, os_clock_wall_us());
-	for (size_t i = 0; error == 0 && i < some.count; i++)
-		filing_copy_opened(some.works[i]);
+	filing_subset_choose(&subset, items, count, is_any_attempt);
+	error = record_open_all(filing->record, subset.attempts, subset.count, os_clock_wall_us());
+	for (size_t i = 0; error == 0 && i < subset.count; i++)
+		filing_copy_opened(subset.works[i]);
 	return error;
 }
 
@@ -147,7 +147,7 @@ static void tell_of_message(const struct filing *filing, const struct filing_ite
 		filing_tell(filing, FILING_DIFFERENT, &about, text);
 	}
 	for (size_t i = 0; i < item->message->copy_count; i++)
-		if (!item->works[i].is_settled && item->works[i].twin == NULL &&
+		if (!item->works[i].is_settled && item->works[i].duplicate == NULL &&
 		    item->works[i].step == FILING_STEP_DONE)
 			filing_tell(filing, FILING_KNOWN, &item->works[i], NULL);
 }
@@ -171,7 +171,7 @@ int filing_open(const struct filing *filing, struct filing_item *items, size_t c
 
 static bool needs_end(const struct filing_work *work)
 {
-	return !work->is_settled && work->twin == NULL && work->step != FILING_STEP_DONE;
+	return !work->is_settled && work->duplicate == NULL && work->step != FILING_STEP_DONE;
 }
 
 bool filing_is_open(const struct filing_item *items, size_t count)
@@ -220,30 +220,30 @@ static void set_early(const struct filing *filing, struct filing_work *work)
 /* Copies for which nothing can be done now: others of their messages are not concerned. */
 static int put_off_attempts(const struct filing *filing, struct filing_item *items, size_t count)
 {
-	struct filing_some some CLEANUP(filing_some_clear);
+	struct filing_subset subset CLEANUP(filing_subset_clear);
 	int error;
 
-	filing_some_choose(&some, items, count, needs_end);
-	for (size_t i = 0; i < some.count; i++)
-		(void)filing_copy_is_early(some.works[i], os_clock_wall_us(),
+	filing_subset_choose(&subset, items, count, needs_end);
+	for (size_t i = 0; i < subset.count; i++)
+		(void)filing_copy_is_early(subset.works[i], os_clock_wall_us(),
 					   filing->store->append_max_us);
-	filing_some_clear(&some);
-	filing_some_choose(&some, items, count, is_early_attempt);
-	for (size_t i = 0; i < some.count; i++)
-		set_early(filing, some.works[i]);
-	error = record_end_all(filing->record, some.attempts, some.count);
+	filing_subset_clear(&subset);
+	filing_subset_choose(&subset, items, count, is_early_attempt);
+	for (size_t i = 0; i < subset.count; i++)
+		set_early(filing, subset.works[i]);
+	error = record_end_all(filing->record, subset.attempts, subset.count);
 	return error;
 }
 
 static int look_up_attempts(const struct filing *filing, struct filing_item *items, size_t count)
 {
-	struct filing_some some CLEANUP(filing_some_clear);
+	struct filing_subset subset CLEANUP(filing_subset_clear);
 	int error;
 
-	filing_some_choose(&some, items, count, needs_end);
-	error = record_look_all(filing->record, some.attempts, some.count);
-	for (size_t i = 0; error == 0 && i < some.count; i++)
-		filing_copy_looked(some.works[i]);
+	filing_subset_choose(&subset, items, count, needs_end);
+	error = record_look_all(filing->record, subset.attempts, subset.count);
+	for (size_t i = 0; error == 0 && i < subset.count; i++)
+		filing_copy_looked(subset.works[i]);
 	return error;
 }
 
@@ -284,32 +284,32 @@ static bool settles_others(const struct filing_work *work)
 
 static int mark_filed(const struct filing *filing, struct filing_item *items, size_t count)
 {
-	struct filing_some some CLEANUP(filing_some_clear);
+	struct filing_subset subset CLEANUP(filing_subset_clear);
 
-	filing_some_choose(&some, items, count, is_to_be_marked);
-	for (size_t i = 0; i < some.count; i++)
-		some.attempts[i]->copy = str_from(some.works[i]->kept);
-	return record_filed_all(filing->record, some.attempts, some.count, os_clock_wall_us());
+	filing_subset_choose(&subset, items, count, is_to_be_marked);
+	for (size_t i = 0; i < subset.count; i++)
+		subset.attempts[i]->copy = str_from(subset.works[i]->kept);
+	return record_filed_all(filing->record, subset.attempts, subset.count, os_clock_wall_us());
 }
 
 static int end_others(const struct filing *filing, struct filing_item *items, size_t count)
 {
-	struct filing_some some CLEANUP(filing_some_clear);
+	struct filing_subset subset CLEANUP(filing_subset_clear);
 
-	filing_some_choose(&some, items, count, has_filing_ended);
-	return record_end_all(filing->record, some.attempts, some.count);
+	filing_subset_choose(&subset, items, count, has_filing_ended);
+	return record_end_all(filing->record, subset.attempts, subset.count);
 }
 
 static int settle_other_attempts(const struct filing *filing, struct filing_item *items,
 				 size_t count)
 {
-	struct filing_some some CLEANUP(filing_some_clear);
+	struct filing_subset subset CLEANUP(filing_subset_clear);
 	int64_t before_us = filing_settled_before_us(filing->store);
 	int error = 0;
 
-	filing_some_choose(&some, items, count, settles_others);
-	for (size_t i = 0; error == 0 && i < some.count; i++)
-		error = record_settle(filing->record, some.attempts[i]->row.number, before_us);
+	filing_subset_choose(&subset, items, count, settles_others);
+	for (size_t i = 0; error == 0 && i < subset.count; i++)
+		error = record_settle(filing->record, subset.attempts[i]->row.number, before_us);
 	return error;
 }
 

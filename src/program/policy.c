@@ -17,7 +17,7 @@ enum { STOCK = 1 }; /* numbers of messages: reports are rare */
 struct policy_program {
 	struct dns_resolver *resolver;
 	struct https *https;
-	struct sts_keeper *keeper;
+	struct sts_cache *cache;
 	struct sts_server *server;
 	struct queue_client *queue;    /* NULL: no reports */
 	struct reports_ledger *ledger; /* NULL: no reports */
@@ -54,13 +54,13 @@ static void append_path(const struct child *child, const char *name, struct buff
 	buffer_append_byte(path, '\0');
 }
 
-static void open_keeper(struct policy_program *program, const struct child *child)
+static void open_sts_cache(struct policy_program *program, const struct child *child)
 {
 	struct buffer path CLEANUP(buffer_clear) = {0};
 
 	append_path(child, "mta-sts", &path);
-	program->keeper =
-		sts_keeper_new(child->loop, program->resolver, program->https, buffer_data(&path));
+	program->cache =
+		sts_cache_new(child->loop, program->resolver, program->https, buffer_data(&path));
 }
 
 /* --- reports --- */
@@ -75,7 +75,7 @@ static void on_count(void *context, const struct tlsrpt_session *session)
 	if (session->policy == TLSRPT_TLSA)
 		buffer_append_str(&text, session->text);
 	else if (session->policy == TLSRPT_STS &&
-		 !sts_keeper_describe(program->keeper, session->domain, &text, &hosts))
+		 !sts_cache_describe(program->cache, session->domain, &text, &hosts))
 		counted.policy = TLSRPT_NO_POLICY; /* it has just ended */
 	if (program->ledger != NULL)
 		reports_ledger_count(program->ledger, &counted, buffer_view(&text), hosts);
@@ -130,10 +130,10 @@ static int start_policy_process(struct child *child)
 
 	https_configure(program->https, program->resolver, child->config->tls_authorities,
 			child->config->https_private);
-	open_keeper(program, child);
+	open_sts_cache(program, child);
 	open_ledger(program, child);
 	program->server =
-		sts_server_new(child->loop, child_socket(child, "policy"), program->keeper, &users);
+		sts_server_new(child->loop, child_socket(child, "policy"), program->cache, &users);
 	sts_server_on_count(program->server, on_count, program);
 	child_ready(child);
 	return 0;
@@ -165,7 +165,7 @@ static void stop_policy_process(struct child *child)
 	sts_server_free(program->server);
 	reports_ledger_free(program->ledger);
 	queue_client_free(program->queue);
-	sts_keeper_free(program->keeper);
+	sts_cache_free(program->cache);
 	https_free(program->https);
 	dns_resolver_free(program->resolver);
 	buffer_clear(&program->from);

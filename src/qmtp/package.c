@@ -47,7 +47,7 @@ void qmtp_package_open(struct qmtp_server *s, struct mail_id id)
 		.tls = &s->tls,
 		.hostname = s->service->hostname,
 		.with = with[qmtp_is_qmqp(s)][s->tls.version != NULL],
-		.door = qmtp_is_qmqp(s) ? "qmqp" : "qmtp",
+		.protocol = qmtp_is_qmqp(s) ? "qmqp" : "qmtp",
 	};
 
 	uint64_t expected = s->left < SMTP_SERVER_BODY_MAX ? s->left : SMTP_SERVER_BODY_MAX;

@@ -175,7 +175,7 @@ struct supervisor {
 	int seen_error;                /* of serve_open_seen(), as logged; 0: none */
 	struct limit_memory *limits;   /* all rows; NULL: nothing was limited so far */
 	struct limit_classes *classes; /* of the configuration in force */
-	struct os_timer *doors;        /* runs while they are closed */
+	struct os_timer *mail_sockets; /* runs while they are closed */
 	struct request_record reload;
 	struct serve_name_file name_files[SERVE_NAME_FILES];
 };
@@ -382,11 +382,11 @@ void serve_give_row(struct process *process);
 /* PROCESS has ended, and its sessions with it. */
 void serve_clear_row(const struct process *process);
 
-/* doors.c */
+/* mail_sockets.c */
 /* Closes the TCP sockets for mail, if no class of hosts can take another client. */
-void serve_close_doors(struct supervisor *supervisor);
+void serve_close_mail_sockets(struct supervisor *supervisor);
 /* Opens them again. */
-void serve_open_doors(struct supervisor *supervisor);
+void serve_open_mail_sockets(struct supervisor *supervisor);
 
 /* names.c */
 /* Before any process is started: notes what the files of names say. */

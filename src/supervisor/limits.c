@@ -112,7 +112,7 @@ int serve_prepare_limits(struct supervisor *supervisor, const struct config *con
 
 void serve_use_limits(struct supervisor *supervisor)
 {
-	serve_open_doors(supervisor); /* the classes may be others */
+	serve_open_mail_sockets(supervisor); /* the classes may be others */
 	limit_classes_free(supervisor->classes);
 	supervisor->classes = limit_classes_new(supervisor->config);
 }

@@ -138,7 +138,7 @@ static void on_process_request(struct process *process, const struct ipc_message
 	if (message->type == CHILD_RENEW)
 		renew_process(process);
 	if (message->type == CHILD_FULL)
-		serve_close_doors(process->supervisor);
+		serve_close_mail_sockets(process->supervisor);
 	if (message->type == CHILD_REPLACE)
 		replace_expendable_process(process, message->body);
 	if (message->type == CHILD_SAID)

@@ -148,7 +148,7 @@ static void on_stopped(struct supervisor *supervisor)
 			take_node_back(supervisor);
 		return;
 	}
-	serve_open_doors(supervisor);
+	serve_open_mail_sockets(supervisor);
 	upgrade->state = UPGRADE_STARTING;
 	os_timer_start(upgrade->timer, supervisor->config->upgrade_timeout * SECOND_US);
 	send_sockets_to_successor(supervisor);

@@ -302,22 +302,22 @@ def test_closed_doors(mx):
     outer = Session(node, "203.0.113.1")
     first, second = Session(node), Session(node)
     assert outer.is_in and first.is_in and second.is_in
-    node.log.wait("doors_closed")
+    node.log.wait("listen_closed")
     for _ in range(20):
         assert not is_open(node)
     mark = node.log.mark()
     assert first.say("QUIT").startswith("221 ")
-    node.log.wait("doors_opened", since=mark)
+    node.log.wait("listen_opened", since=mark)
     assert Session(node, "203.0.113.2").text.startswith("421 ")
     mark = node.log.mark()
     third = Session(node)
     assert third.is_in
-    node.log.wait("doors_closed", since=mark)
+    node.log.wait("listen_closed", since=mark)
     assert not is_open(node)
     for pid in node.pids("smtpd"):
         os.kill(pid, signal.SIGKILL)
         node.log.wait("process_ended", since=mark, pid=pid)
-    node.log.wait("doors_opened", since=mark)
+    node.log.wait("listen_opened", since=mark)
     wait_until(lambda: len(node.pids("smtpd")) == 2, "both workers are back")
     assert Session(node).is_in
     assert not node.log.find("listener_lost") and not node.log.find("process_error")
@@ -327,16 +327,16 @@ def test_doors_that_a_reload_opens(mx):
     node = mx('class "*" { queue = 1 refuse = 1 }\n')
     session = Session(node)
     assert session.is_in
-    node.log.wait("doors_closed")
+    node.log.wait("listen_closed")
     node.settings = node.settings.replace("refuse = 1", "refuse = 2")
     node.write_configuration()
     node.reload()
-    node.log.wait("doors_opened")
+    node.log.wait("listen_opened")
     wait_until(lambda: is_open(node), "the node listens again")
     other = Session(node)
     assert other.is_in
     # and once more, to classes that are full already
-    node.log.wait("doors_closed", count=2)
+    node.log.wait("listen_closed", count=2)
     node.settings = node.settings.replace("refuse = 2", "refuse = 1")
     node.write_configuration()
     node.reload()

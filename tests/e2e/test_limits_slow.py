@@ -77,7 +77,7 @@ def test_the_doors_stay_open(node):
     for number in range(4):
         with Client(mx, source=f"127.0.0.{number + 20}") as client:
             assert client.noop()[0] == 250
-    assert not mx.log.find("doors_closed")
+    assert not mx.log.find("listen_closed")
     assert ends(slowed[0])[-1].startswith("421 ")
 
 

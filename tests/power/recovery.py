@@ -162,7 +162,7 @@ def run_node(recording, folder, disk, sinks, entries):
 
 def check_log(node):
     bad = [event for name in ("message_damaged", "message_lost", "message_rebuilt", "queue_error",
-                              "tls_report_damaged", "shelf_error", "certificate_error")
+                              "tls_report_damaged", "disk_cache_error", "certificate_error")
            for event in node.log.find(name)]
     if bad:
         raise Wrong(f"the log tells of damage: {bad}")

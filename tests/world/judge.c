@@ -6,8 +6,9 @@
 
 enum { TOLD_MAX = 20 };
 
-static const char *const words[JUDGE_COUNT] = {"states", "waiting",  "attempts", "turns", "growth",
-					       "log",    "commands", "replies",  "record", "damage"};
+static const char *const words[JUDGE_COUNT] = {"states", "waiting", "attempts", "turns",
+					       "growth", "log",     "commands", "replies",
+					       "record", "damage"};
 
 static uint64_t counts[JUDGE_COUNT];
 

@@ -20,7 +20,7 @@ struct target {
 };
 
 struct deliver_lmtp {
-	struct remote_carrier carrier;
+	struct remote_client client;
 	struct dns_resolver *resolver; /* or NULL */
 	struct remote_policies *policies;
 	const struct config_service *service;
@@ -96,21 +96,21 @@ struct deliver_lmtp *deliver_lmtp_new(struct os_loop *loop, const struct config 
 
 	lmtp->resolver = resolver;
 	lmtp->policies = policies;
-	remote_carrier_init(&lmtp->carrier, loop);
+	remote_client_init(&lmtp->client, loop);
 	deliver_lmtp_configure(lmtp, config, service);
 	return lmtp;
 }
 
 void deliver_lmtp_count(struct deliver_lmtp *lmtp, struct remote_places *places)
 {
-	lmtp->carrier.settings.places = places;
+	lmtp->client.settings.places = places;
 }
 
 void deliver_lmtp_free(struct deliver_lmtp *lmtp)
 {
 	if (lmtp == NULL)
 		return;
-	remote_carrier_clear(&lmtp->carrier);
+	remote_client_clear(&lmtp->client);
 	target_release(lmtp->target);
 	free(lmtp);
 }
@@ -118,8 +118,8 @@ void deliver_lmtp_free(struct deliver_lmtp *lmtp)
 void deliver_lmtp_configure(struct deliver_lmtp *lmtp, const struct config *config,
 			    const struct config_service *service)
 {
-	remote_carrier_configure(&lmtp->carrier, config, service->timeout * SECOND_US);
-	lmtp->carrier.settings.certificates = remote_policies_certificates(lmtp->policies);
+	remote_client_configure(&lmtp->client, config, service->timeout * SECOND_US);
+	lmtp->client.settings.certificates = remote_policies_certificates(lmtp->policies);
 	lmtp->service = service;
 	target_release(lmtp->target);
 	lmtp->target = target_new(service, lmtp->policies);
@@ -133,7 +133,7 @@ static void start_there(struct deliver_lmtp *lmtp, struct deliver_helper_job *jo
 		lmtp_search_new(lmtp->resolver, lmtp->policies, lmtp->service, job, &verdict);
 
 	if (search != NULL) {
-		remote_attempt_start(&lmtp->carrier, SMTP_CLIENT_LMTP, job, lmtp_search_key(search),
+		remote_attempt_start(&lmtp->client, SMTP_CLIENT_LMTP, job, lmtp_search_key(search),
 				     &lmtp_search_finder, search);
 		return;
 	}
@@ -145,7 +145,7 @@ void deliver_lmtp_start(struct deliver_lmtp *lmtp, struct deliver_helper_job *jo
 {
 	struct target *target = lmtp->target;
 
-	if (!remote_loop_deliver(lmtp->carrier.site_key, job, lmtp->carrier.settings.chunk)) {
+	if (!remote_loop_deliver(lmtp->client.site_key, job, lmtp->client.settings.chunk)) {
 		deliver_helper_finish(job);
 		return;
 	}
@@ -155,15 +155,15 @@ void deliver_lmtp_start(struct deliver_lmtp *lmtp, struct deliver_helper_job *jo
 		return;
 	}
 	target->users++;
-	remote_attempt_start(&lmtp->carrier, SMTP_CLIENT_LMTP, job, target->key, &finder, target);
+	remote_attempt_start(&lmtp->client, SMTP_CLIENT_LMTP, job, target->key, &finder, target);
 }
 
 void deliver_lmtp_give_up(struct deliver_lmtp *lmtp)
 {
-	remote_carrier_give_up(&lmtp->carrier);
+	remote_client_give_up(&lmtp->client);
 }
 
 void deliver_lmtp_drain(struct deliver_lmtp *lmtp)
 {
-	remote_carrier_drain(&lmtp->carrier);
+	remote_client_drain(&lmtp->client);
 }

@@ -36,7 +36,7 @@ void deliver_lmtp_configure(struct deliver_lmtp *lmtp, const struct config *conf
 
 /* For struct deliver_helper_handler: takes over JOB. */
 void deliver_lmtp_start(struct deliver_lmtp *lmtp, struct deliver_helper_job *job);
-/* For struct deliver_helper_handler: as remote_carrier_drain(). */
+/* For struct deliver_helper_handler: as remote_client_drain(). */
 void deliver_lmtp_drain(struct deliver_lmtp *lmtp);
 /* For struct deliver_helper_handler: finishes every job without a report. */
 void deliver_lmtp_give_up(struct deliver_lmtp *lmtp);

@@ -10,7 +10,7 @@
 #ifndef DELIVER_LOCAL_DEVICES_H
 #define DELIVER_LOCAL_DEVICES_H
 
-#include "deliver/local/hand.h"
+#include "deliver/local/worker.h"
 
 struct local_devices;
 

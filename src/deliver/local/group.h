@@ -6,7 +6,7 @@
 #define DELIVER_LOCAL_GROUP_H
 
 #include "deliver/helper.h"
-#include "deliver/local/hand.h"
+#include "deliver/local/worker.h"
 #include "deliver/quotas.h"
 
 /* A job that waits, or whose deliveries are being made; lives in the job's arena. */

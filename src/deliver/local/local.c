@@ -4,7 +4,7 @@
 #include "deliver/local/devices.h"
 #include "deliver/local/group.h"
 #include "deliver/local/locked.h"
-#include "deliver/local/places.h"
+#include "deliver/local/threads.h"
 #include "deliver/owner.h"
 #include "deliver/quotas.h"
 #include "log/event.h"
@@ -26,16 +26,17 @@ struct deliver_local {
 	unsigned generation; /* of CONFIG and SERVICE */
 	struct os_loop *loop;
 	struct os_wakeup *wakeup;
-	struct os_timer *watch;      /* runs while a hand is busy and not stuck */
+	struct os_timer *watch;      /* runs while a worker is busy and not stuck */
 	struct os_task start;        /* at the end of the turn, so that what came in one turn
 				      * goes together */
 	struct directory *directory; /* NULL: none */
 	struct deliver_quotas *quotas;
 	struct local_list waiting;
-	struct local_batch rest; /* taken back from a stuck hand, to go next; may have no targets */
+	struct local_batch
+		rest; /* taken back from a stuck worker, to go next; may have no targets */
 	struct local_locked *locked;
 	bool is_draining; /* nothing is set aside any more */
-	struct local_places places;
+	struct local_threads threads;
 	struct local_devices *devices;
 };
 
@@ -45,7 +46,7 @@ static bool may_try(const struct deliver_local *local, const struct local_target
 	const struct os_process_user *owner = &target->owner;
 
 	if (!owner->change ||
-	    !local_places_blocks(&local->places, local->devices, owner->uid, target->path))
+	    !local_threads_blocks(&local->threads, local->devices, owner->uid, target->path))
 		return true;
 	mail_verdict_set(why, "4.3.0", "The disk of the mailbox does not answer");
 	return false;
@@ -126,15 +127,15 @@ static void gather_local_batch(struct deliver_local *local, struct local_batch *
 	local_batch_fill(batch);
 }
 
-static void give_local_batch(struct deliver_local *local, struct local_place *place)
+static void give_local_batch(struct deliver_local *local, struct local_thread *thread)
 {
-	if (place->generation != local->generation || place->writer == NULL)
-		place->writer = local_writer_new(local->config, local->service);
-	place->generation = local->generation;
-	place->first = 0;
-	place->is_busy = true;
-	place->is_lost = false;
-	local_hand_give(place->hand, place->writer, &place->batch.group);
+	if (thread->generation != local->generation || thread->writer == NULL)
+		thread->writer = local_writer_new(local->config, local->service);
+	thread->generation = local->generation;
+	thread->first = 0;
+	thread->is_busy = true;
+	thread->is_lost = false;
+	local_worker_give(thread->worker, thread->writer, &thread->batch.group);
 	os_timer_start(local->watch, WATCH_US);
 }
 
@@ -171,18 +172,18 @@ static void take_next_local_batch(struct deliver_local *local, struct local_batc
 static void start_local_deliveries(void *context)
 {
 	struct deliver_local *local = context;
-	struct local_place *place;
+	struct local_thread *thread;
 
-	if (local_places_is_working(&local->places) ||
+	if (local_threads_is_working(&local->threads) ||
 	    (local->waiting.first == NULL && local->rest.targets == NULL &&
 	     !local_locked_is_due(local->locked)))
 		return;
-	place = local_places_idle(&local->places, local->wakeup);
-	if (place == NULL)
+	thread = local_threads_idle(&local->threads, local->wakeup);
+	if (thread == NULL)
 		return;
-	take_next_local_batch(local, &place->batch);
-	if (place->batch.group.count > 0)
-		give_local_batch(local, place);
+	take_next_local_batch(local, &thread->batch);
+	if (thread->batch.group.count > 0)
+		give_local_batch(local, thread);
 }
 
 /* How many may wait for locks: half of the transport's places. */
@@ -195,77 +196,77 @@ static size_t locked_max(const struct deliver_local *local)
 }
 
 /* The disk of the owner of PLACE's delivery I. */
-static struct local_disk disk_of(const struct deliver_local *local, const struct local_place *place,
-				 size_t i)
+static struct local_disk disk_of(const struct deliver_local *local,
+				 const struct local_thread *thread, size_t i)
 {
-	return local_devices_find(local->devices, place->batch.group.owners[i].uid,
-				  place->batch.group.deliveries[i].path);
+	return local_devices_find(local->devices, thread->batch.group.owners[i].uid,
+				  thread->batch.group.deliveries[i].path);
 }
 
 /* Deliveries [FIRST, END) of PLACE are done. */
-static void finish_local_deliveries(struct deliver_local *local, struct local_place *place,
+static void finish_local_deliveries(struct deliver_local *local, struct local_thread *thread,
 				    size_t first, size_t end)
 {
-	local_place_log_found(place, first, end);
-	if (!place->is_lost && !local->is_draining)
-		local_locked_take(local->locked, local->service, locked_max(local), &place->batch,
+	local_thread_log_found(thread, first, end);
+	if (!thread->is_lost && !local->is_draining)
+		local_locked_take(local->locked, local->service, locked_max(local), &thread->batch,
 				  first, end);
-	local_batch_finish(&place->batch, first, end, place->is_lost);
+	local_batch_finish(&thread->batch, first, end, thread->is_lost);
 }
 
-/* Deliveries from END on are for another hand. Those already done are reported now, even if
+/* Deliveries from END on are for another worker. Those already done are reported now, even if
  * other deliveries of the same message wait. */
-static void set_stuck(struct deliver_local *local, struct local_place *place, size_t first,
+static void set_stuck(struct deliver_local *local, struct local_thread *thread, size_t first,
 		      size_t end)
 {
-	local->rest = local_batch_split(&place->batch, end);
-	finish_local_deliveries(local, place, 0, first);
-	place->first = first;
-	place->disk = disk_of(local, place, first);
-	place->is_stuck = true;
-	local_place_log(place, EVENT_MAILBOX_STUCK);
-	local_batch_tell(&place->batch, first, end);
+	local->rest = local_batch_split(&thread->batch, end);
+	finish_local_deliveries(local, thread, 0, first);
+	thread->first = first;
+	thread->disk = disk_of(local, thread, first);
+	thread->is_stuck = true;
+	local_thread_log(thread, EVENT_MAILBOX_STUCK);
+	local_batch_tell(&thread->batch, first, end);
 }
 
 /* Sends the reports made so far of messages that also have a stuck delivery. */
 static void tell_of_stuck(struct deliver_local *local)
 {
-	for (size_t i = 0; i < local->places.count; i++) {
-		struct local_place *place = &local->places.all[i];
+	for (size_t i = 0; i < local->threads.count; i++) {
+		struct local_thread *thread = &local->threads.all[i];
 
-		if (place->is_stuck)
-			local_batch_tell(&place->batch, place->first, place->batch.group.count);
+		if (thread->is_stuck)
+			local_batch_tell(&thread->batch, thread->first, thread->batch.group.count);
 	}
 }
 
-static void come_back(struct deliver_local *local, struct local_place *place)
+static void come_back(struct deliver_local *local, struct local_thread *thread)
 {
-	if (place->is_stuck)
-		local_place_log(place, EVENT_MAILBOX_BACK);
-	local_devices_learn(local->devices, &place->batch.group);
-	finish_local_deliveries(local, place, place->first, place->batch.group.count);
-	local_batch_clear(&place->batch);
-	place->is_busy = false;
-	place->is_stuck = false;
+	if (thread->is_stuck)
+		local_thread_log(thread, EVENT_MAILBOX_BACK);
+	local_devices_learn(local->devices, &thread->batch.group);
+	finish_local_deliveries(local, thread, thread->first, thread->batch.group.count);
+	local_batch_clear(&thread->batch);
+	thread->is_busy = false;
+	thread->is_stuck = false;
 	tell_of_stuck(local);
 }
 
 /* If the disk of the current owner of PLACE, which is busy, does not answer: takes back the
  * rest. */
-static bool take_back_stuck_deliveries(struct deliver_local *local, struct local_place *place,
+static bool take_back_stuck_deliveries(struct deliver_local *local, struct local_thread *thread,
 				       size_t *first_out, size_t *end_out)
 {
 	int64_t patience_us = PATIENCE_US;
 	struct local_disk disk;
 	size_t at;
 
-	if (!local_hand_owner(place->hand, &at))
+	if (!local_worker_owner(thread->worker, &at))
 		return false;
-	disk = disk_of(local, place, at);
-	if (local_places_stuck_on(&local->places, &disk) > 0)
+	disk = disk_of(local, thread, at);
+	if (local_threads_stuck_on(&local->threads, &disk) > 0)
 		patience_us = PATIENCE_STUCK_US;
-	return local_hand_take_back(place->hand, os_clock_monotonic_us() - patience_us, first_out,
-				    end_out);
+	return local_worker_take_back(thread->worker, os_clock_monotonic_us() - patience_us,
+				      first_out, end_out);
 }
 
 static void watch_stuck_disks(void *context)
@@ -274,15 +275,15 @@ static void watch_stuck_disks(void *context)
 	size_t first;
 	size_t end;
 
-	for (size_t i = 0; i < local->places.count; i++) {
-		struct local_place *place = &local->places.all[i];
+	for (size_t i = 0; i < local->threads.count; i++) {
+		struct local_thread *thread = &local->threads.all[i];
 
-		if (place->is_busy && !place->is_stuck &&
-		    take_back_stuck_deliveries(local, place, &first, &end))
-			set_stuck(local, place, first, end);
+		if (thread->is_busy && !thread->is_stuck &&
+		    take_back_stuck_deliveries(local, thread, &first, &end))
+			set_stuck(local, thread, first, end);
 	}
 	start_local_deliveries(local);
-	if (local_places_is_working(&local->places))
+	if (local_threads_is_working(&local->threads))
 		os_timer_start(local->watch, WATCH_US);
 }
 
@@ -290,9 +291,10 @@ static void on_local_threads_done(void *context)
 {
 	struct deliver_local *local = context;
 
-	for (size_t i = 0; i < local->places.count; i++)
-		if (local->places.all[i].is_busy && local_hand_is_done(local->places.all[i].hand))
-			come_back(local, &local->places.all[i]);
+	for (size_t i = 0; i < local->threads.count; i++)
+		if (local->threads.all[i].is_busy &&
+		    local_worker_is_done(local->threads.all[i].worker))
+			come_back(local, &local->threads.all[i]);
 	start_local_deliveries(local);
 }
 
@@ -328,8 +330,8 @@ struct deliver_local *deliver_local_new(struct os_loop *loop, const struct confi
 	local->locked = local_locked_new(loop, start_local_deliveries, local);
 	local->directory = directory;
 	local->quotas = deliver_quotas_new(take_local_entry, give_up_local_entry, local);
-	(void)local_places_idle(&local->places,
-				local->wakeup); /* while threads can still be created */
+	(void)local_threads_idle(&local->threads,
+				 local->wakeup); /* while threads can still be created */
 	return local;
 }
 
@@ -360,10 +362,10 @@ void deliver_local_free(struct deliver_local *local)
 		return;
 	os_task_cancel(local->loop, &local->start);
 	os_timer_free(local->watch);
-	for (size_t i = 0; i < local->places.count; i++) {
-		local_hand_free(local->places.all[i].hand);
-		if (local->places.all[i].is_busy)
-			come_back(local, &local->places.all[i]);
+	for (size_t i = 0; i < local->threads.count; i++) {
+		local_worker_free(local->threads.all[i].worker);
+		if (local->threads.all[i].is_busy)
+			come_back(local, &local->threads.all[i]);
 	}
 	give_up_waiting_local_jobs(local);
 	deliver_quotas_free(local->quotas);
@@ -397,7 +399,7 @@ void deliver_local_drain(struct deliver_local *local)
 
 void deliver_local_lost(struct deliver_local *local)
 {
-	for (size_t i = 0; i < local->places.count; i++)
-		local->places.all[i].is_lost = true;
+	for (size_t i = 0; i < local->threads.count; i++)
+		local->threads.all[i].is_lost = true;
 	give_up_waiting_local_jobs(local);
 }

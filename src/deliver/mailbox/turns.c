@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 #include "deliver/mailbox/turns.h"
 #include "base/panic.h"
-#include "deliver/mailbox/hand.h"
 #include "deliver/mailbox/open.h"
+#include "deliver/mailbox/worker.h"
 #include "filing/doubt.h"
 #include "log/event.h"
 #include "os/clock.h"
@@ -19,7 +19,7 @@ enum { PLACES_MAX = 64 };
 
 /* A thread and the group that it has. */
 struct place {
-	struct mailbox_hand *hand;
+	struct mailbox_worker *worker;
 	unsigned generation; /* of the configuration that it was made by */
 	struct mailbox_entry *entries[MAILBOX_GROUP_MAX];
 	size_t count; /* 0: idle */
@@ -232,7 +232,7 @@ static void give_filing_group(struct place *place)
 
 	for (size_t i = 0; i < place->count; i++)
 		messages[i] = &place->entries[i]->message;
-	mailbox_hand_give(place->hand, messages, place->count);
+	mailbox_worker_give(place->worker, messages, place->count);
 }
 
 /* Makes the thread of PLACE, by the present configuration. */
@@ -241,14 +241,14 @@ static int open_place(struct mailbox_turns *turns, struct place *place)
 	struct mailstore *store;
 	int error;
 
-	mailbox_hand_free(place->hand);
-	place->hand = NULL;
+	mailbox_worker_free(place->worker);
+	place->worker = NULL;
 	error = mailbox_store_new(turns->config, turns->service, &store);
 	if (error != 0)
 		return error;
 	place->generation = turns->generation;
-	return mailbox_hand_new(turns->wakeup, mailbox_record_new(turns->config), store,
-				&place->hand);
+	return mailbox_worker_new(turns->wakeup, mailbox_record_new(turns->config), store,
+				  &place->worker);
 }
 
 static void give_up_waiting_entries(struct mailbox_turns *turns, const struct mail_verdict *why)
@@ -279,7 +279,7 @@ static bool prepare_filing_thread(struct mailbox_turns *turns, struct place *pla
 	struct mail_verdict why;
 	int error = 0;
 
-	if (place->hand == NULL || place->generation != turns->generation)
+	if (place->worker == NULL || place->generation != turns->generation)
 		error = open_place(turns, place);
 	if (error == 0)
 		return true;
@@ -330,7 +330,7 @@ static void take_back_filing_group(struct mailbox_turns *turns, struct place *pl
 {
 	size_t count = place->count;
 
-	mailbox_hand_log(place->hand);
+	mailbox_worker_log(place->worker);
 	place->count = 0;
 	for (size_t i = 0; i < count; i++) {
 		struct mailbox_entry *entry = place->entries[i];
@@ -346,7 +346,7 @@ static void on_filing_threads_done(void *context)
 	struct mailbox_turns *turns = context;
 
 	for (size_t i = 0; i < turns->place_count; i++)
-		if (turns->places[i].count > 0 && !mailbox_hand_is_busy(turns->places[i].hand))
+		if (turns->places[i].count > 0 && !mailbox_worker_is_busy(turns->places[i].worker))
 			take_back_filing_group(turns, &turns->places[i]);
 	start_filing(turns);
 }
@@ -425,10 +425,10 @@ void mailbox_turns_free(struct mailbox_turns *turns)
 		struct place *place = &turns->places[i];
 
 		if (place->count > 0)
-			mailbox_hand_wait(place->hand);
+			mailbox_worker_wait(place->worker);
 		if (place->count > 0)
 			take_back_filing_group(turns, place);
-		mailbox_hand_free(place->hand);
+		mailbox_worker_free(place->worker);
 	}
 	mailbox_turns_drain(turns);
 	os_timer_free(turns->retry);

@@ -21,8 +21,8 @@ int deliver_remote_new(struct os_loop *loop, const struct config *config,
 	remote->resolver = remote_dane_resolver(dane);
 	remote->policies = policies;
 	remote_policies_use_dane(policies, dane);
-	remote_carrier_init(&remote->carrier, loop);
-	remote->carrier.shape = shape_new();
+	remote_client_init(&remote->client, loop);
+	remote->client.shape = shape_new();
 	deliver_remote_configure(remote, config);
 	*remote_out = remote;
 	return 0;
@@ -32,8 +32,8 @@ void deliver_remote_free(struct deliver_remote *remote)
 {
 	if (remote == NULL)
 		return;
-	remote_carrier_clear(&remote->carrier);
-	shape_free(remote->carrier.shape);
+	remote_client_clear(&remote->client);
+	shape_free(remote->client.shape);
 	remote_routes_free(remote->routes);
 	remote_sources_free(remote->sources);
 	remote_policies_use_dane(remote->policies, NULL);
@@ -53,9 +53,9 @@ _Static_assert((int)CONFIG_LOGIN_LOGIN == (int)LOGIN_BY_LOGIN &&
 
 void deliver_remote_configure(struct deliver_remote *remote, const struct config *config)
 {
-	remote_carrier_configure(&remote->carrier, config, config->remote_timeout * SECOND_US);
-	shape_configure(remote->carrier.shape, config);
-	remote->carrier.settings.certificates = remote_policies_certificates(remote->policies);
+	remote_client_configure(&remote->client, config, config->remote_timeout * SECOND_US);
+	shape_configure(remote->client.shape, config);
+	remote->client.settings.certificates = remote_policies_certificates(remote->policies);
 	remote->config = config;
 	remote->may_login_plainly = config->login_without_tls;
 	remote->may_bind_login = config->login_binding;
@@ -68,12 +68,12 @@ void deliver_remote_configure(struct deliver_remote *remote, const struct config
 
 void deliver_remote_use_logins(struct deliver_remote *remote, struct remote_logins *logins)
 {
-	remote->carrier.settings.logins = logins;
+	remote->client.settings.logins = logins;
 }
 
 void deliver_remote_count(struct deliver_remote *remote, struct remote_places *places)
 {
-	remote->carrier.settings.places = places;
+	remote->client.settings.places = places;
 }
 
 void deliver_remote_report(struct deliver_remote *remote, struct sts_client *client)
@@ -86,13 +86,13 @@ void deliver_remote_start(struct deliver_remote *remote, struct deliver_helper_j
 	struct remote_search *search;
 	struct mail_verdict verdict;
 
-	if (!remote_loop_lead_on(remote->carrier.site_key, job, remote->carrier.settings.chunk)) {
+	if (!remote_loop_lead_on(remote->client.site_key, job, remote->client.settings.chunk)) {
 		deliver_helper_finish(job);
 		return;
 	}
 	search = remote_search_new(remote, job);
 	if (search != NULL) {
-		remote_attempt_start(&remote->carrier, remote_search_protocol(search), job,
+		remote_attempt_start(&remote->client, remote_search_protocol(search), job,
 				     remote_search_key(search), &remote_search_finder, search);
 		return;
 	}
@@ -104,10 +104,10 @@ void deliver_remote_start(struct deliver_remote *remote, struct deliver_helper_j
 
 void deliver_remote_give_up(struct deliver_remote *remote)
 {
-	remote_carrier_give_up(&remote->carrier);
+	remote_client_give_up(&remote->client);
 }
 
 void deliver_remote_drain(struct deliver_remote *remote)
 {
-	remote_carrier_drain(&remote->carrier);
+	remote_client_drain(&remote->client);
 }

@@ -47,7 +47,7 @@ void deliver_remote_report(struct deliver_remote *remote, struct sts_client *cli
 
 /* For struct deliver_helper_handler: takes over JOB. */
 void deliver_remote_start(struct deliver_remote *remote, struct deliver_helper_job *job);
-/* For struct deliver_helper_handler: as remote_carrier_drain(). */
+/* For struct deliver_helper_handler: as remote_client_drain(). */
 void deliver_remote_drain(struct deliver_remote *remote);
 /* For struct deliver_helper_handler: finishes every job without a report. */
 void deliver_remote_give_up(struct deliver_remote *remote);

@@ -33,7 +33,7 @@ struct remote_search {
 	bool is_strict;            /* the policy of a server demands more than may */
 	bool is_backup;            /* this host is an exchanger of the domain */
 	size_t fallback_count;     /* fallback_relays that were begun; 0: none */
-	unsigned configuration;    /* the carrier's when it began */
+	unsigned configuration;    /* the client's when it began */
 	struct remote_login login; /* its relay is that for policies */
 	const char *key;
 };
@@ -114,7 +114,7 @@ static void learn_self(struct remote_search *search)
 	int count = os_interface_addresses(list, SELF_ADDRESSES_MAX);
 
 	search->self = (struct dns_self){
-		.hostname = arena_copy(arena, str_from(search->remote->carrier.settings.hostname)),
+		.hostname = arena_copy(arena, str_from(search->remote->client.settings.hostname)),
 		.addresses = list,
 		.address_count = count > 0 ? (size_t)count : 0,
 		.is_own = is_own_address_of_node,
@@ -249,7 +249,7 @@ static void on_remote_policy(void *context, const struct remote_policy *policy);
 static bool find_policy(struct remote_search *search, struct remote_policy *policy_out)
 {
 	remote_policy_search_free(search->policy);
-	search->configuration = search->remote->carrier.configurations;
+	search->configuration = search->remote->client.configurations;
 	search->policy = remote_policy_find(search->remote->policies, &search->question, policy_out,
 					    on_remote_policy, search);
 	if (search->policy != NULL)
@@ -264,7 +264,7 @@ static void on_remote_policy(void *context, const struct remote_policy *policy)
 	struct remote_search *search = context;
 	struct remote_policy found = *policy;
 
-	if (search->configuration == search->remote->carrier.configurations)
+	if (search->configuration == search->remote->client.configurations)
 		demand_login(search, &found);
 	else if (!find_policy(search, &found))
 		return;
@@ -328,7 +328,7 @@ static enum remote_policy_wish find_wish(const struct deliver_remote *remote,
 	if (job->requires_tls)
 		return REMOTE_POLICY_REQUIRED;
 	if (remote_policies_can_demand(remote->policies) &&
-	    remote_content_waives_tls(&job->content, remote->carrier.settings.chunk))
+	    remote_content_waives_tls(&job->content, remote->client.settings.chunk))
 		return REMOTE_POLICY_WAIVED;
 	return REMOTE_POLICY_NO_WISH;
 }
@@ -341,7 +341,7 @@ static bool is_reported(const struct remote_search *search)
 		return false;
 	return search->wish == REMOTE_POLICY_REQUIRED ||
 	       !remote_content_waives_tls(&search->job->content,
-					  search->remote->carrier.settings.chunk);
+					  search->remote->client.settings.chunk);
 }
 
 /* A source that only the server decides is the same for all who meet it there. Made for each

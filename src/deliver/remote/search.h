@@ -9,7 +9,7 @@
 #include "deliver/remote/route/route.h"
 
 struct deliver_remote {
-	struct remote_carrier carrier;
+	struct remote_client client;
 	struct remote_dane *dane;
 	struct dns_resolver *resolver; /* of DANE */
 	struct remote_routes *routes;

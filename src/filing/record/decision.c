@@ -5,7 +5,7 @@
 
 /* A group of attempts whose decisions are looked for. */
 struct decisions {
-	struct record_some some; /* whose rows are taken */
+	struct record_subset subset; /* whose rows are taken */
 	struct record_sql *sql;
 	struct record_attempt **attempts;
 	size_t count;
@@ -15,7 +15,7 @@ struct decisions {
 static void take_decision_row(void *context, const struct record_value *values, size_t count)
 {
 	struct decisions *decisions = context;
-	size_t at = record_some_at(&decisions->some);
+	size_t at = record_subset_at(&decisions->subset);
 	struct record_attempt *attempt = decisions->attempts[at];
 
 	(void)count;
@@ -40,23 +40,23 @@ static void set_key_of_decision(const struct record_attempt *attempt, struct rec
 /* Of those that are not known; new messages have none. */
 static int find_decisions(struct decisions *decisions, bool of_new)
 {
-	record_some_begin(&decisions->some, decisions->sql, RECORD_DECISION_FIND, 3,
-			  decisions->count);
-	decisions->some.call.row = take_decision_row;
-	decisions->some.call.context = decisions;
+	record_subset_begin(&decisions->subset, decisions->sql, RECORD_DECISION_FIND, 3,
+			    decisions->count);
+	decisions->subset.call.row = take_decision_row;
+	decisions->subset.call.context = decisions;
 	for (size_t i = 0; i < decisions->count; i++)
 		if (!decisions->is_known[i] && (of_new || !decisions->attempts[i]->is_new))
 			set_key_of_decision(decisions->attempts[i],
-					    record_some_add(&decisions->some, i));
-	return record_some_run(&decisions->some);
+					    record_subset_add(&decisions->subset, i));
+	return record_subset_run(&decisions->subset);
 }
 
 static int insert_decisions(struct decisions *decisions)
 {
-	struct record_some some;
+	struct record_subset subset;
 	int error;
 
-	record_some_begin(&some, decisions->sql, RECORD_DECISION_INSERT, 6, decisions->count);
+	record_subset_begin(&subset, decisions->sql, RECORD_DECISION_INSERT, 6, decisions->count);
 	for (size_t i = 0; i < decisions->count; i++) {
 		const struct record_attempt *attempt = decisions->attempts[i];
 		struct record_value *values;
@@ -64,17 +64,17 @@ static int insert_decisions(struct decisions *decisions)
 		if (decisions->is_known[i])
 			continue;
 		/* nobody else can have decided about what only we can see yet */
-		some.wants_outcomes |= !attempt->is_new;
-		values = record_some_add(&some, i);
+		subset.wants_outcomes |= !attempt->is_new;
+		values = record_subset_add(&subset, i);
 		set_key_of_decision(attempt, values);
 		values[3] = text_value_of_decision(attempt->place.folder);
 		values[4] = text_value_of_decision(attempt->decision.rule);
 		values[5] = record_number(attempt->decision.flags);
 	}
-	error = record_some_run(&some);
-	for (size_t i = 0; error == 0 && i < some.count; i++)
-		decisions->is_known[some.which[i]] =
-			!some.wants_outcomes || some.outcomes[i].changed > 0;
+	error = record_subset_run(&subset);
+	for (size_t i = 0; error == 0 && i < subset.count; i++)
+		decisions->is_known[subset.which[i]] =
+			!subset.wants_outcomes || subset.outcomes[i].changed > 0;
 	return error;
 }
 
@@ -127,7 +127,7 @@ int record_sql_decide(struct record *record, struct record_attempt **attempts, s
 int record_sql_move(struct record *record, struct record_attempt **attempts, size_t count)
 {
 	struct record_sql *sql = record_sql_of(record);
-	struct record_some some;
+	struct record_subset subset;
 	int error = record_sql_check(sql);
 
 	if (error != 0)
@@ -135,12 +135,12 @@ int record_sql_move(struct record *record, struct record_attempt **attempts, siz
 	if (!are_valid_decisions(attempts, count))
 		return -EINVAL;
 	arena_reset(sql->arena);
-	record_some_begin(&some, sql, RECORD_DECISION_MOVE, 4, count);
+	record_subset_begin(&subset, sql, RECORD_DECISION_MOVE, 4, count);
 	for (size_t i = 0; i < count; i++) {
-		struct record_value *values = record_some_add(&some, i);
+		struct record_value *values = record_subset_add(&subset, i);
 
 		set_key_of_decision(attempts[i], values);
 		values[3] = text_value_of_decision(attempts[i]->place.folder);
 	}
-	return record_some_run(&some);
+	return record_subset_run(&subset);
 }

@@ -9,7 +9,7 @@ enum { NUMBER, STATE, COPY, FILED_US, TOKEN, BEGAN_US, MAILBOX };
 
 /* A group of attempts that is opened or looked at. */
 struct look {
-	struct record_some some; /* whose rows are taken */
+	struct record_subset subset; /* whose rows are taken */
 	struct record_sql *sql;
 	struct record_attempt **attempts;
 	size_t count;
@@ -37,7 +37,7 @@ static void take_attempt_of_filing(struct record_attempt *attempt,
 static void take_filing_row(void *context, const struct record_value *values, size_t count)
 {
 	struct look *look = context;
-	size_t at = record_some_at(&look->some);
+	size_t at = record_subset_at(&look->subset);
 	struct record_attempt *attempt = look->attempts[at];
 
 	(void)count;
@@ -75,9 +75,9 @@ static void begin_look_at_filings(struct look *look, struct record *record,
 /* Rows of STATEMENT come to take_filing_row(). */
 static void begin_rows(struct look *look, enum record_statement statement, size_t columns)
 {
-	record_some_begin(&look->some, look->sql, statement, columns, look->count);
-	look->some.call.row = take_filing_row;
-	look->some.call.context = look;
+	record_subset_begin(&look->subset, look->sql, statement, columns, look->count);
+	look->subset.call.row = take_filing_row;
+	look->subset.call.context = look;
 }
 
 /* Of those that are not seen yet. */
@@ -90,42 +90,42 @@ static int find_filings(struct look *look)
 
 		if (look->is_seen[i])
 			continue;
-		values = record_some_add(&look->some, i);
+		values = record_subset_add(&look->subset, i);
 		values[0] = record_number(attempt->message);
 		values[1] =
 			(struct record_value){.kind = RECORD_TEXT, .bytes = attempt->place.user};
 		values[2] =
 			(struct record_value){.kind = RECORD_TEXT, .bytes = attempt->place.folder};
 	}
-	return record_some_run(&look->some);
+	return record_subset_run(&look->subset);
 }
 
 /* The rows that are missing. */
 static int make_rows(struct look *look, int64_t now_us)
 {
-	struct record_some some;
+	struct record_subset subset;
 	int error = record_mailboxes_make(look->sql, look->attempts, look->count, look->mailboxes);
 
-	record_some_begin(&some, look->sql, RECORD_FILING_INSERT, 3, look->count);
-	some.wants_outcomes = true;
+	record_subset_begin(&subset, look->sql, RECORD_FILING_INSERT, 3, look->count);
+	subset.wants_outcomes = true;
 	for (size_t i = 0; i < look->count; i++) {
 		struct record_value *values;
 
 		if (look->is_seen[i])
 			continue;
-		values = record_some_add(&some, i);
+		values = record_subset_add(&subset, i);
 		values[0] = record_number(look->attempts[i]->message);
 		values[1] = record_number(look->mailboxes[i]);
 		values[2] = record_number(now_us);
 	}
 	if (error == 0)
-		error = record_some_run(&some);
-	for (size_t i = 0; error == 0 && i < some.count; i++) {
-		int64_t number = some.outcomes[i].inserted;
+		error = record_subset_run(&subset);
+	for (size_t i = 0; error == 0 && i < subset.count; i++) {
+		int64_t number = subset.outcomes[i].inserted;
 
-		look->attempts[some.which[i]]->row =
+		look->attempts[subset.which[i]]->row =
 			(struct record_filing){.number = number, .is_new = true};
-		look->is_seen[some.which[i]] = number != 0;
+		look->is_seen[subset.which[i]] = number != 0;
 	}
 	return error;
 }
@@ -165,23 +165,23 @@ static void set_attempt(const struct record_attempt *attempt, struct record_valu
 
 static int insert_attempts(const struct look *look, int64_t now_us)
 {
-	struct record_some some;
+	struct record_subset subset;
 	int error;
 
-	record_some_begin(&some, look->sql, RECORD_ATTEMPT_INSERT, 3, look->count);
+	record_subset_begin(&subset, look->sql, RECORD_ATTEMPT_INSERT, 3, look->count);
 	for (size_t i = 0; i < look->count; i++) {
 		const struct record_attempt *attempt = look->attempts[i];
 		struct record_value *values;
 
 		if (attempt->row.is_ours || is_filing_settled(&attempt->row))
 			continue;
-		values = record_some_add(&some, i);
+		values = record_subset_add(&subset, i);
 		set_attempt(attempt, values);
 		values[2] = record_number(now_us);
 	}
-	error = record_some_run(&some);
-	for (size_t i = 0; error == 0 && i < some.count; i++)
-		look->attempts[some.which[i]]->row.is_ours = true;
+	error = record_subset_run(&subset);
+	for (size_t i = 0; error == 0 && i < subset.count; i++)
+		look->attempts[subset.which[i]]->row.is_ours = true;
 	return error;
 }
 
@@ -230,46 +230,46 @@ int record_sql_look(struct record *record, struct record_attempt **attempts, siz
 	begin_look_at_filings(&look, record, attempts, count);
 	begin_rows(&look, RECORD_FILING_LOOK, 1);
 	for (size_t i = 0; i < count; i++)
-		*record_some_add(&look.some, i) = record_number(attempts[i]->row.number);
-	error = record_some_run(&look.some);
+		*record_subset_add(&look.subset, i) = record_number(attempts[i]->row.number);
+	error = record_subset_run(&look.subset);
 	return error == 0 && !all_are_seen(&look) ? say_removed(sql) : error;
 }
 
 int record_sql_end(struct record *record, struct record_attempt **attempts, size_t count)
 {
 	struct record_sql *sql = record_sql_of(record);
-	struct record_some some;
+	struct record_subset subset;
 	int error = record_sql_check(sql);
 
 	if (error != 0)
 		return error;
-	record_some_begin(&some, sql, RECORD_ATTEMPT_REMOVE, 2, count);
+	record_subset_begin(&subset, sql, RECORD_ATTEMPT_REMOVE, 2, count);
 	for (size_t i = 0; i < count; i++)
-		set_attempt(attempts[i], record_some_add(&some, i));
-	return record_some_run(&some);
+		set_attempt(attempts[i], record_subset_add(&subset, i));
+	return record_subset_run(&subset);
 }
 
 int record_sql_filed(struct record *record, struct record_attempt **attempts, size_t count,
 		     int64_t now_us)
 {
 	struct record_sql *sql = record_sql_of(record);
-	struct record_some some;
+	struct record_subset subset;
 	int error = record_sql_check(sql);
 
 	if (error != 0)
 		return error;
-	record_some_begin(&some, sql, RECORD_FILING_FILED, 3, count);
-	some.wants_outcomes = true;
+	record_subset_begin(&subset, sql, RECORD_FILING_FILED, 3, count);
+	subset.wants_outcomes = true;
 	for (size_t i = 0; i < count; i++) {
-		struct record_value *values = record_some_add(&some, i);
+		struct record_value *values = record_subset_add(&subset, i);
 
 		values[0] = record_number(attempts[i]->row.number);
 		values[1] = record_text(attempts[i]->copy, RECORD_COPY_MAX, sql->arena);
 		values[2] = record_number(now_us);
 	}
-	error = record_some_run(&some);
+	error = record_subset_run(&subset);
 	for (size_t i = 0; error == 0 && i < count; i++)
-		if (some.outcomes[i].changed == 0)
+		if (subset.outcomes[i].changed == 0)
 			return say_removed(sql);
 	return error == 0 ? record_sql_end(record, attempts, count) : error;
 }

@@ -19,7 +19,7 @@ MUST_CHECK int record_run(struct record_sql *sql, struct record_call *call);
 enum { RECORD_BATCH = 64 };
 
 /* A statement for some of a group. */
-struct record_some {
+struct record_subset {
 	struct record_sql *sql;
 	struct record_call call; /* with ROW and CONTEXT, if there are results */
 	struct record_value *values;
@@ -31,17 +31,17 @@ struct record_some {
 };
 
 /* For at most MOST of them; in SQL's arena. */
-void record_some_begin(struct record_some *some, struct record_sql *sql,
-		       enum record_statement statement, size_t columns, size_t most);
+void record_subset_begin(struct record_subset *subset, struct record_sql *sql,
+			 enum record_statement statement, size_t columns, size_t most);
 /* The values, to be set, of one more, for WHICH of the group. */
-struct record_value *record_some_add(struct record_some *some, size_t which);
+struct record_value *record_subset_add(struct record_subset *subset, size_t which);
 /* 0 or -errno. */
-MUST_CHECK int record_some_run(struct record_some *some);
+MUST_CHECK int record_subset_run(struct record_subset *subset);
 
 /* While a row is taken: WHICH it is for. */
-static inline size_t record_some_at(const struct record_some *some)
+static inline size_t record_subset_at(const struct record_subset *subset)
 {
-	return some->which[some->done + some->call.at];
+	return subset->which[subset->done + subset->call.at];
 }
 
 /* Makes the mailboxes of ATTEMPTS that have none in NUMBERS: 0 or -errno. */

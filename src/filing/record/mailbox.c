@@ -3,17 +3,17 @@
 #include "filing/record/internal.h"
 #include <errno.h>
 
-static void add_mailbox_of_place(struct record_some *some, const struct record_place *place,
+static void add_mailbox_of_place(struct record_subset *subset, const struct record_place *place,
 				 size_t which)
 {
-	struct record_value *values = record_some_add(some, which);
+	struct record_value *values = record_subset_add(subset, which);
 
 	values[0] = (struct record_value){.kind = RECORD_TEXT, .bytes = place->user};
 	values[1] = (struct record_value){.kind = RECORD_TEXT, .bytes = place->folder};
 }
 
 struct found {
-	struct record_some some;
+	struct record_subset subset;
 	int64_t *numbers;
 };
 
@@ -22,7 +22,7 @@ static void take_mailbox_number(void *context, const struct record_value *values
 	struct found *found = context;
 
 	(void)count;
-	found->numbers[record_some_at(&found->some)] = values[0].number;
+	found->numbers[record_subset_at(&found->subset)] = values[0].number;
 }
 
 /* Those that were there, or were made for another one of the group. */
@@ -32,13 +32,13 @@ static int find_mailboxes(struct record_sql *sql, struct record_attempt **attemp
 	struct found found = {.numbers = numbers};
 	int error;
 
-	record_some_begin(&found.some, sql, RECORD_MAILBOX_FIND, 2, count);
-	found.some.call.row = take_mailbox_number;
-	found.some.call.context = &found;
+	record_subset_begin(&found.subset, sql, RECORD_MAILBOX_FIND, 2, count);
+	found.subset.call.row = take_mailbox_number;
+	found.subset.call.context = &found;
 	for (size_t i = 0; i < count; i++)
 		if (numbers[i] == 0)
-			add_mailbox_of_place(&found.some, &attempts[i]->place, i);
-	error = record_some_run(&found.some);
+			add_mailbox_of_place(&found.subset, &attempts[i]->place, i);
+	error = record_subset_run(&found.subset);
 	for (size_t i = 0; error == 0 && i < count; i++)
 		if (numbers[i] == 0)
 			return record_sql_fail(sql, -EDEADLK,
@@ -49,17 +49,17 @@ static int find_mailboxes(struct record_sql *sql, struct record_attempt **attemp
 int record_mailboxes_make(struct record_sql *sql, struct record_attempt **attempts, size_t count,
 			  int64_t *numbers)
 {
-	struct record_some some;
+	struct record_subset subset;
 	int error;
 
-	record_some_begin(&some, sql, RECORD_MAILBOX_INSERT, 2, count);
-	some.wants_outcomes = true;
+	record_subset_begin(&subset, sql, RECORD_MAILBOX_INSERT, 2, count);
+	subset.wants_outcomes = true;
 	for (size_t i = 0; i < count; i++)
 		if (numbers[i] == 0)
-			add_mailbox_of_place(&some, &attempts[i]->place, i);
-	error = record_some_run(&some);
-	for (size_t i = 0; error == 0 && i < some.count; i++)
-		numbers[some.which[i]] = some.outcomes[i].inserted;
+			add_mailbox_of_place(&subset, &attempts[i]->place, i);
+	error = record_subset_run(&subset);
+	for (size_t i = 0; error == 0 && i < subset.count; i++)
+		numbers[subset.which[i]] = subset.outcomes[i].inserted;
 	return error == 0 ? find_mailboxes(sql, attempts, count, numbers) : error;
 }
 

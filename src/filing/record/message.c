@@ -5,14 +5,14 @@
 #include <errno.h>
 
 struct finding {
-	struct record_some some;
+	struct record_subset subset;
 	struct record_entry *entries;
 };
 
 static void take_found(void *context, const struct record_value *values, size_t count)
 {
 	struct finding *finding = context;
-	struct record_entry *entry = &finding->entries[record_some_at(&finding->some)];
+	struct record_entry *entry = &finding->entries[record_subset_at(&finding->subset)];
 
 	(void)count;
 	entry->number = values[1].number;
@@ -25,20 +25,20 @@ static int find_recorded_messages(struct record_sql *sql, struct record_entry *e
 {
 	struct finding finding = {.entries = entries};
 
-	record_some_begin(&finding.some, sql, RECORD_MESSAGE_FIND, 2, count);
-	finding.some.call.row = take_found;
-	finding.some.call.context = &finding;
+	record_subset_begin(&finding.subset, sql, RECORD_MESSAGE_FIND, 2, count);
+	finding.subset.call.row = take_found;
+	finding.subset.call.context = &finding;
 	for (size_t i = 0; i < count; i++) {
 		const struct record_message *message = entries[i].message;
 		struct record_value *values;
 
 		if (entries[i].number != 0)
 			continue;
-		values = record_some_add(&finding.some, i);
+		values = record_subset_add(&finding.subset, i);
 		values[0] = (struct record_value){.kind = RECORD_TEXT, .bytes = message->id};
 		values[1] = record_bytes(message->digest, sizeof message->digest);
 	}
-	return record_some_run(&finding.some);
+	return record_subset_run(&finding.subset);
 }
 
 enum { MESSAGE_COLUMNS = 9, PARTICIPANT_COLUMNS = 6, PART_COLUMNS = 9 };
@@ -62,19 +62,19 @@ static void set_message(const struct record_message *message, struct arena *aren
 /* Those that have no number yet. */
 static int insert_messages(struct record_sql *sql, struct record_entry *entries, size_t count)
 {
-	struct record_some some;
+	struct record_subset subset;
 	int error;
 
-	record_some_begin(&some, sql, RECORD_MESSAGE_INSERT, MESSAGE_COLUMNS, count);
-	some.wants_outcomes = true;
+	record_subset_begin(&subset, sql, RECORD_MESSAGE_INSERT, MESSAGE_COLUMNS, count);
+	subset.wants_outcomes = true;
 	for (size_t i = 0; i < count; i++)
 		if (entries[i].number == 0)
-			set_message(entries[i].message, sql->arena, record_some_add(&some, i));
-	error = record_some_run(&some);
-	for (size_t i = 0; error == 0 && i < some.count; i++) {
-		struct record_entry *entry = &entries[some.which[i]];
+			set_message(entries[i].message, sql->arena, record_subset_add(&subset, i));
+	error = record_subset_run(&subset);
+	for (size_t i = 0; error == 0 && i < subset.count; i++) {
+		struct record_entry *entry = &entries[subset.which[i]];
 
-		entry->number = some.outcomes[i].inserted;
+		entry->number = subset.outcomes[i].inserted;
 		entry->is_new = entry->number != 0;
 	}
 	return error;

@@ -62,24 +62,24 @@ static int choose_messages_to_prune(struct record_sql *sql, struct chosen *chose
  * removed. Participants, parts and filings go with them. */
 static int remove_chosen(struct record_sql *sql, const struct chosen *chosen, unsigned *count_out)
 {
-	struct record_some some;
+	struct record_subset subset;
 	int error;
 
 	arena_reset(sql->arena);
-	record_some_begin(&some, sql, RECORD_PRUNE_REMOVE, 2, chosen->count);
-	some.wants_outcomes = true;
+	record_subset_begin(&subset, sql, RECORD_PRUNE_REMOVE, 2, chosen->count);
+	subset.wants_outcomes = true;
 	for (size_t i = 0; i < chosen->count; i++) {
 		struct record_value *values;
 
 		if (!chosen->turns[i].is_taken)
 			continue;
-		values = record_some_add(&some, i);
+		values = record_subset_add(&subset, i);
 		values[0] = record_number(chosen->numbers[i]);
 		values[1] = record_number(chosen->before_us);
 	}
-	error = record_some_run(&some);
-	for (size_t i = 0; error == 0 && i < some.count; i++)
-		*count_out += some.outcomes[i].changed > 0;
+	error = record_subset_run(&subset);
+	for (size_t i = 0; error == 0 && i < subset.count; i++)
+		*count_out += subset.outcomes[i].changed > 0;
 	return error;
 }
 

@@ -76,38 +76,39 @@ enum record_state record_state_of(const struct record_value *value)
 
 /* ---- of a group ---- */
 
-void record_some_begin(struct record_some *some, struct record_sql *sql,
-		       enum record_statement statement, size_t columns, size_t most)
+void record_subset_begin(struct record_subset *subset, struct record_sql *sql,
+			 enum record_statement statement, size_t columns, size_t most)
 {
-	*some = (struct record_some){
+	*subset = (struct record_subset){
 		.sql = sql,
-		.values = arena_alloc(sql->arena, most * columns * sizeof *some->values),
-		.which = arena_alloc(sql->arena, most * sizeof *some->which),
+		.values = arena_alloc(sql->arena, most * columns * sizeof *subset->values),
+		.which = arena_alloc(sql->arena, most * sizeof *subset->which),
 		.call = {.statement = statement, .columns = columns},
 	};
 }
 
-struct record_value *record_some_add(struct record_some *some, size_t which)
+struct record_value *record_subset_add(struct record_subset *subset, size_t which)
 {
-	some->which[some->count] = which;
-	return some->values + some->count++ * some->call.columns;
+	subset->which[subset->count] = which;
+	return subset->values + subset->count++ * subset->call.columns;
 }
 
-int record_some_run(struct record_some *some)
+int record_subset_run(struct record_subset *subset)
 {
-	struct record_call *call = &some->call;
+	struct record_call *call = &subset->call;
 	int error = 0;
 
-	if (some->wants_outcomes)
-		some->outcomes =
-			arena_alloc(some->sql->arena, some->count * sizeof *some->outcomes);
-	for (some->done = 0; error == 0 && some->done < some->count; some->done += call->rows) {
-		size_t left = some->count - some->done;
+	if (subset->wants_outcomes)
+		subset->outcomes =
+			arena_alloc(subset->sql->arena, subset->count * sizeof *subset->outcomes);
+	for (subset->done = 0; error == 0 && subset->done < subset->count;
+	     subset->done += call->rows) {
+		size_t left = subset->count - subset->done;
 
 		call->rows = left < RECORD_BATCH ? left : RECORD_BATCH;
-		call->values = some->values + some->done * call->columns;
-		call->outcomes = some->wants_outcomes ? some->outcomes + some->done : NULL;
-		error = record_run(some->sql, call);
+		call->values = subset->values + subset->done * call->columns;
+		call->outcomes = subset->wants_outcomes ? subset->outcomes + subset->done : NULL;
+		error = record_run(subset->sql, call);
 	}
 	return error;
 }

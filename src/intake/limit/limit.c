@@ -82,7 +82,7 @@ static void make_room_in_class(struct intake *intake, size_t index)
 		slowed->give_way(slowed);
 }
 
-/* Tells who closes the doors when no class has a place any more. */
+/* Tells who closes the sockets for mail when no class has a place any more. */
 static bool enter_limited_class(struct intake_session *session, size_t index)
 {
 	struct intake *intake = session->intake;

@@ -11,27 +11,27 @@
 
 /* A context, by what listeners differ in. There are few, and they live as long as the process: the
  * sessions of a listener that a reload has removed go on. */
-struct door {
+struct listener {
 	char *authority; /* PEM file, "": none */
 	bool asks_clients;
 	struct tls_strength strength; /* its own copy */
 	struct tls_context *context;  /* NULL: no certificate can be used now */
-	struct door *next;
+	struct listener *next;
 };
 
 struct intake_tls {
 	const struct config *config;
 	struct keys *keys;
 	struct os_timer *patience; /* runs while the set lacks certificates */
-	struct door *doors;
+	struct listener *listeners;
 	bool has_set; /* the first one has come */
 	void (*changed)(void *context);
 	void *context;
 };
 
 struct intake_security {
-	struct config_listen listen; /* who may connect: a copy */
-	const struct door *door;     /* NULL: no TLS */
+	struct config_listen listen;     /* who may connect: a copy */
+	const struct listener *listener; /* NULL: no TLS */
 	const char *protocol;
 	enum config_clear_auth clear_auth;
 	bool offers_binding;
@@ -63,7 +63,7 @@ static size_t list_certificates(const struct intake_tls *tls, struct tls_certifi
 	return count;
 }
 
-static int open_listener_context(const struct intake_tls *tls, const struct door *door,
+static int open_listener_context(const struct intake_tls *tls, const struct listener *listener,
 				 struct tls_context **out, struct buffer *reason)
 {
 	const struct keys_set *set = keys_set(tls->keys);
@@ -75,9 +75,9 @@ static int open_listener_context(const struct intake_tls *tls, const struct door
 		.ticket_keys = set->tickets,
 		.ticket_key_count = set->ticket_count,
 		.client_authorities = keys_set_find(set->authorities, set->authority_count,
-						    str_from(door->authority)),
-		.asks_clients = door->asks_clients,
-		.strength = door->strength,
+						    str_from(listener->authority)),
+		.asks_clients = listener->asks_clients,
+		.strength = listener->strength,
 	};
 
 	*out = NULL;
@@ -85,16 +85,16 @@ static int open_listener_context(const struct intake_tls *tls, const struct door
 }
 
 /* What cannot be opened leaves the former one in force. */
-static void renew_listener_context(const struct intake_tls *tls, struct door *door)
+static void renew_listener_context(const struct intake_tls *tls, struct listener *listener)
 {
 	struct buffer reason = {0};
 	struct tls_context *context;
 
-	if (open_listener_context(tls, door, &context, &reason) < 0) {
+	if (open_listener_context(tls, listener, &context, &reason) < 0) {
 		log_event(EVENT_CERTIFICATE_ERROR, log_str(text, buffer_view(&reason)));
 	} else {
-		tls_context_free(door->context);
-		door->context = context;
+		tls_context_free(listener->context);
+		listener->context = context;
 	}
 	buffer_clear(&reason);
 }
@@ -110,8 +110,9 @@ static void renew_contexts_now(void *context)
 {
 	struct intake_tls *tls = context;
 
-	for (struct door *door = tls->doors; door != NULL; door = door->next)
-		renew_listener_context(tls, door);
+	for (struct listener *listener = tls->listeners; listener != NULL;
+	     listener = listener->next)
+		renew_listener_context(tls, listener);
 	tls->has_set = true;
 	tls->changed(tls->context);
 }
@@ -154,25 +155,26 @@ static bool is_as_strong(const struct tls_strength *a, const struct tls_strength
 	return a->is_1_3 == b->is_1_3 && strcmp(first, second) == 0;
 }
 
-static const struct door *find_door(struct intake_tls *tls, const char *authority,
-				    bool asks_clients, const struct tls_strength *strength)
+static const struct listener *find_tls_listener(struct intake_tls *tls, const char *authority,
+						bool asks_clients,
+						const struct tls_strength *strength)
 {
-	struct door *door;
+	struct listener *listener;
 
-	LL_FOREACH(tls->doors, door)
-	if (door->asks_clients == asks_clients && strcmp(door->authority, authority) == 0 &&
-	    is_as_strong(&door->strength, strength))
-		return door;
-	door = memory_alloc_zero(1, sizeof *door);
-	door->authority = memory_copy_string(authority);
-	door->asks_clients = asks_clients;
-	door->strength.is_1_3 = strength->is_1_3;
+	LL_FOREACH(tls->listeners, listener)
+	if (listener->asks_clients == asks_clients && strcmp(listener->authority, authority) == 0 &&
+	    is_as_strong(&listener->strength, strength))
+		return listener;
+	listener = memory_alloc_zero(1, sizeof *listener);
+	listener->authority = memory_copy_string(authority);
+	listener->asks_clients = asks_clients;
+	listener->strength.is_1_3 = strength->is_1_3;
 	if (strength->ciphers != NULL)
-		door->strength.ciphers = memory_copy_string(strength->ciphers);
-	LL_PREPEND(tls->doors, door);
+		listener->strength.ciphers = memory_copy_string(strength->ciphers);
+	LL_PREPEND(tls->listeners, listener);
 	if (keys_set(tls->keys) != NULL)
-		renew_listener_context(tls, door);
-	return door;
+		renew_listener_context(tls, listener);
+	return listener;
 }
 
 /* --- certificates --- */
@@ -247,20 +249,20 @@ struct intake_security *intake_security_new(struct intake_tls *tls,
 	security->fingerprint_count = listen->client_fingerprint_count;
 	strength = listener_strength(tls->config, listen, &ciphers);
 	if (tls->config->certificate_count > 0) /* a reload may have taken them away */
-		security->door = find_door(tls, listen->client_authority,
-					   listen->client_certificates, &strength);
+		security->listener = find_tls_listener(tls, listen->client_authority,
+						       listen->client_certificates, &strength);
 	buffer_clear(&ciphers);
 	return security;
 }
 
 const struct tls_context *intake_security_context(const struct intake_security *security)
 {
-	return security->door != NULL ? security->door->context : NULL;
+	return security->listener != NULL ? security->listener->context : NULL;
 }
 
 bool intake_security_lacks_tls(const struct intake_security *security)
 {
-	return security->door != NULL && security->door->context == NULL;
+	return security->listener != NULL && security->listener->context == NULL;
 }
 
 bool intake_security_is_implicit(const struct intake_security *security)

@@ -4,8 +4,8 @@
 #include "base/timestamp.h"
 #include "log/event.h"
 #include "os/clock.h"
+#include "os/disk_cache/disk_cache.h"
 #include "os/random.h"
-#include "os/shelf/shelf.h"
 #include "policy/sts/protocol.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ struct day {
 
 struct reports_ledger {
 	struct reports_ways ways;
-	struct shelf *shelf; /* NULL: there is none */
+	struct disk_cache *disk_cache; /* NULL: there is none */
 	struct os_timer *timer;
 	struct entry *entries; /* by name */
 	struct day days[REPORTS_DAYS_MAX];
@@ -126,10 +126,10 @@ static void write_down(struct entry *entry)
 {
 	struct buffer file CLEANUP(buffer_clear) = {0};
 
-	if (!entry->is_changed || entry->ledger->shelf == NULL)
+	if (!entry->is_changed || entry->ledger->disk_cache == NULL)
 		return;
 	tlsrpt_day_format(entry->day, &file);
-	shelf_put(entry->ledger->shelf, str_from(entry->name), buffer_view(&file));
+	disk_cache_put(entry->ledger->disk_cache, str_from(entry->name), buffer_view(&file));
 	entry->is_changed = false;
 }
 
@@ -137,8 +137,8 @@ static void write_down(struct entry *entry)
 
 static void forget_report(struct entry *entry)
 {
-	if (entry->ledger->shelf != NULL)
-		shelf_remove(entry->ledger->shelf, str_from(entry->name));
+	if (entry->ledger->disk_cache != NULL)
+		disk_cache_remove(entry->ledger->disk_cache, str_from(entry->name));
 	drop_report_day(entry);
 }
 
@@ -282,13 +282,13 @@ static void load_report_day(void *context, struct str name, struct str file)
 	if (!parse_report_name(name, &begin_us))
 		return;
 	if (!have_room(ledger, begin_us)) {
-		shelf_remove(ledger->shelf, name);
+		disk_cache_remove(ledger->disk_cache, name);
 		return;
 	}
 	day = tlsrpt_day_parse(file);
 	if (day == NULL) {
 		log_event(EVENT_TLS_REPORT_DAMAGED, log_str(file, name));
-		shelf_remove(ledger->shelf, name);
+		disk_cache_remove(ledger->disk_cache, name);
 		return;
 	}
 	entry = add_report_day(ledger, name, begin_us, day);
@@ -300,12 +300,13 @@ static void load_report_day(void *context, struct str name, struct str file)
 
 static void open_report_directory(struct reports_ledger *ledger, const char *path)
 {
-	int error = shelf_open(ledger->ways.loop, path, &ledger->shelf);
+	int error = disk_cache_open(ledger->ways.loop, path, &ledger->disk_cache);
 
 	if (error == 0)
-		error = shelf_each(ledger->shelf, TLSRPT_DAY_FILE_MAX, load_report_day, ledger);
+		error = disk_cache_each(ledger->disk_cache, TLSRPT_DAY_FILE_MAX, load_report_day,
+					ledger);
 	if (error < 0)
-		log_event(EVENT_SHELF_ERROR, log_string(directory, path), log_error(error));
+		log_event(EVENT_DISK_CACHE_ERROR, log_string(directory, path), log_error(error));
 }
 
 struct reports_ledger *reports_ledger_new(const struct reports_ways *ways, const char *path)
@@ -332,7 +333,7 @@ void reports_ledger_free(struct reports_ledger *ledger)
 		write_down(ledger->entries);
 		drop_report_day(ledger->entries);
 	}
-	shelf_close(ledger->shelf);
+	disk_cache_close(ledger->disk_cache);
 	os_timer_free(ledger->timer);
 	free(ledger);
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: ISC
-/* The domains of a keeper: by name, in lists by when they were asked for, and in a queue. */
+/* The domains of a cache: by name, in lists by when they were asked for, and in a queue. */
 #include "policy/sts/internal.h"
 #include <stdlib.h>
 #include <utlist.h>
 
 static struct sts_list *list_of_sts_entry(const struct sts_entry *entry)
 {
-	return entry->is_kept ? &entry->keeper->kept : &entry->keeper->plain;
+	return entry->is_kept ? &entry->cache->kept : &entry->cache->plain;
 }
 
 void sts_entry_leave_list(struct sts_entry *entry)
@@ -28,14 +28,14 @@ void sts_entry_enter_list(struct sts_entry *entry)
 void sts_entry_leave_queue(struct sts_entry *entry)
 {
 	if (entry->is_queued)
-		DL_DELETE2(entry->keeper->queues[entry->rank], entry, queue_previous, queue_next);
+		DL_DELETE2(entry->cache->queues[entry->rank], entry, queue_previous, queue_next);
 	entry->is_queued = false;
 }
 
 void sts_entry_forget_policy(struct sts_entry *entry)
 {
-	if (entry->keeper->shelf != NULL)
-		shelf_remove(entry->keeper->shelf, str_from(entry->domain));
+	if (entry->cache->disk_cache != NULL)
+		disk_cache_remove(entry->cache->disk_cache, str_from(entry->domain));
 	sts_entry_leave_list(entry);
 	sts_policy_clear(&entry->policy);
 	entry->is_kept = false;
@@ -47,9 +47,9 @@ void sts_entry_drop(struct sts_entry *entry)
 	sts_entry_leave_queue(entry);
 	sts_entry_leave_list(entry);
 	if (entry->lookup != NULL)
-		entry->keeper->lookups--;
+		entry->cache->lookups--;
 	sts_lookup_cancel(entry->lookup);
-	HASH_DEL(entry->keeper->entries, entry);
+	HASH_DEL(entry->cache->entries, entry);
 	sts_policy_clear(&entry->policy);
 	free(entry);
 }
@@ -71,21 +71,21 @@ void sts_entry_make_room(const struct sts_entry *new)
 	}
 }
 
-struct sts_entry *sts_entry_find(struct sts_keeper *keeper, struct str domain)
+struct sts_entry *sts_entry_find(struct sts_cache *cache, struct str domain)
 {
 	struct sts_entry *entry;
 
-	HASH_FIND(hh, keeper->entries, domain.data, domain.length, entry);
+	HASH_FIND(hh, cache->entries, domain.data, domain.length, entry);
 	return entry;
 }
 
-struct sts_entry *sts_entry_add(struct sts_keeper *keeper, struct str domain)
+struct sts_entry *sts_entry_add(struct sts_cache *cache, struct str domain)
 {
 	struct sts_entry *entry = memory_alloc_zero(1, sizeof *entry);
 
-	entry->keeper = keeper;
+	entry->cache = cache;
 	memcpy(entry->domain, domain.data, domain.length);
-	HASH_ADD(hh, keeper->entries, domain[0], domain.length, entry);
+	HASH_ADD(hh, cache->entries, domain[0], domain.length, entry);
 	sts_entry_enter_list(entry);
 	sts_entry_make_room(entry);
 	return entry;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: ISC
-/* policy/sts/internal.h - the domains of a keeper. */
+/* policy/sts/internal.h - the domains of a cache. */
 #ifndef POLICY_STS_INTERNAL_H
 #define POLICY_STS_INTERNAL_H
 
 #include "base/table.h"
-#include "os/shelf/shelf.h"
+#include "os/disk_cache/disk_cache.h"
 #include "policy/sts/age.h"
-#include "policy/sts/keeper.h"
+#include "policy/sts/cache.h"
 #include "policy/sts/lookup.h"
 
-/* A domain. It is in the keeper's list "kept" if it has a policy, else in "plain"; those asked for
+/* A domain. It is in the cache's list "kept" if it has a policy, else in "plain"; those asked for
  * most recently last. Times are of the boot clock. */
 struct sts_entry {
-	struct sts_keeper *keeper;
+	struct sts_cache *cache;
 	bool is_kept;
 	struct sts_policy policy;
 	char id[STS_ID_MAX + 1];
@@ -37,10 +37,10 @@ struct sts_list {
 	size_t count;
 };
 
-struct sts_keeper {
+struct sts_cache {
 	struct dns_resolver *resolver;
 	struct https *https;
-	struct shelf *shelf; /* NULL: there is none */
+	struct disk_cache *disk_cache; /* NULL: there is none */
 	struct os_timer *sweep;
 	struct sts_entry *entries;
 	struct sts_list kept;
@@ -50,9 +50,9 @@ struct sts_keeper {
 };
 
 /* NULL: DOMAIN is not known. */
-struct sts_entry *sts_entry_find(struct sts_keeper *keeper, struct str domain);
+struct sts_entry *sts_entry_find(struct sts_cache *cache, struct str domain);
 /* A new one, without a policy. */
-struct sts_entry *sts_entry_add(struct sts_keeper *keeper, struct str domain);
+struct sts_entry *sts_entry_add(struct sts_cache *cache, struct str domain);
 /* Ends its lookup, and frees it; its file stays. */
 void sts_entry_drop(struct sts_entry *entry);
 

@@ -33,7 +33,7 @@ struct client {
 struct sts_server {
 	uid_t remote;
 	size_t question_counts[STS_RANKS];
-	struct sts_keeper *keeper;
+	struct sts_cache *cache;
 	struct ipc_server *clients;
 	void (*counted)(void *context, const struct tlsrpt_session *session); /* or NULL */
 	void *context;
@@ -71,7 +71,7 @@ static void on_policy_known(void *context, const struct sts_answer *answer)
 	free_policy_question(question);
 }
 
-static void ask_sts_keeper(struct client *client, uint32_t tag, struct str domain)
+static void ask_sts_cache(struct client *client, uint32_t tag, struct str domain)
 {
 	static const struct sts_answer later = {.kind = STS_LATER};
 	size_t *all = &client->server->question_counts[client->rank];
@@ -90,7 +90,7 @@ static void ask_sts_keeper(struct client *client, uint32_t tag, struct str domai
 	DL_APPEND2(client->questions, question, previous, next);
 	client->question_count++;
 	++*all;
-	sts_keeper_ask(client->server->keeper, domain, &question->request);
+	sts_cache_ask(client->server->cache, domain, &question->request);
 }
 
 static bool is_lower_case_domain(struct str text)
@@ -109,7 +109,7 @@ static bool take_question(struct client *client, const struct ipc_message *messa
 
 	if (!unpack_is_whole(&unpack) || !is_lower_case_domain(domain))
 		return false;
-	ask_sts_keeper(client, message->tag, domain);
+	ask_sts_cache(client, message->tag, domain);
 	return true;
 }
 
@@ -180,7 +180,7 @@ static void on_sts_client_lost(void *context)
 	free(client);
 }
 
-struct sts_server *sts_server_new(struct os_loop *loop, int listening, struct sts_keeper *keeper,
+struct sts_server *sts_server_new(struct os_loop *loop, int listening, struct sts_cache *cache,
 				  const struct sts_users *users)
 {
 	static const struct ipc_server_kind kind = {CLIENTS_MAX, BACKLOG_MAX,
@@ -188,7 +188,7 @@ struct sts_server *sts_server_new(struct os_loop *loop, int listening, struct st
 						    on_sts_client_lost};
 	struct sts_server *server = memory_alloc_zero(1, sizeof *server);
 
-	server->keeper = keeper;
+	server->cache = cache;
 	server->clients = ipc_server_new(loop, listening, &kind, server);
 	sts_server_set_users(server, users);
 	return server;

@@ -4,12 +4,12 @@
  *
  * However much "remote" asks, people who run commands are served, and root however much the queue's
  * owner asks, as whom processes run: each has connections of its own (ipc/server.h), open questions
- * and lookups (policy/sts/keeper.h).
+ * and lookups (policy/sts/cache.h).
  */
 #ifndef POLICY_STS_SERVER_H
 #define POLICY_STS_SERVER_H
 
-#include "policy/sts/keeper.h"
+#include "policy/sts/cache.h"
 #include "policy/tlsrpt/session.h"
 #include <sys/types.h>
 
@@ -22,7 +22,7 @@ struct sts_users {
 };
 
 /* LISTENING is not owned, nor is KEEPER. */
-struct sts_server *sts_server_new(struct os_loop *loop, int listening, struct sts_keeper *keeper,
+struct sts_server *sts_server_new(struct os_loop *loop, int listening, struct sts_cache *cache,
 				  const struct sts_users *users);
 void sts_server_set_users(struct sts_server *server, const struct sts_users *users);
 /* Calls COUNTED with each session that is to be counted for reports; it has a domain as in

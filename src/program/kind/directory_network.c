@@ -12,10 +12,10 @@
 #include <string.h>
 
 /* A listening socket. */
-struct door {
+struct listener {
 	char name[192]; /* given by the supervisor */
 	struct directory_acceptor *acceptor;
-	struct door *next;
+	struct listener *next;
 };
 
 struct contexts { /* NULL: none */
@@ -31,7 +31,7 @@ struct directory_network {
 	struct contexts contexts;
 	struct dns_resolver *resolver;
 	struct directory_tls_dialer *dialer; /* NULL: no servers on other machines are asked */
-	struct door *doors;
+	struct listener *listeners;
 };
 
 static const struct config_directory *config_of(const struct directory_network *network)
@@ -113,8 +113,9 @@ static void renew_tls_contexts_now(void *context)
 		return;
 	}
 	network->contexts = new;
-	for (struct door *door = network->doors; door != NULL; door = door->next)
-		directory_acceptor_configure(door->acceptor, new.server, config_of(network));
+	for (struct listener *listener = network->listeners; listener != NULL;
+	     listener = listener->next)
+		directory_acceptor_configure(listener->acceptor, new.server, config_of(network));
 	if (network->dialer != NULL)
 		directory_tls_dialer_configure(network->dialer, new.client);
 	free_contexts(&old);
@@ -170,73 +171,76 @@ static void on_directory_client_accepted(void *context, const struct directory_t
 	directory_server_accept(network->server, transport, roles, peer);
 }
 
-static struct door *find_network_door(const struct directory_network *network, const char *name)
+static struct listener *find_network_listener(const struct directory_network *network,
+					      const char *name)
 {
-	for (struct door *door = network->doors; door != NULL; door = door->next)
-		if (strcmp(door->name, name) == 0)
-			return door;
+	for (struct listener *listener = network->listeners; listener != NULL;
+	     listener = listener->next)
+		if (strcmp(listener->name, name) == 0)
+			return listener;
 	return NULL;
 }
 
-static void open_door(struct directory_network *network, const char *name)
+static void open_network_listener(struct directory_network *network, const char *name)
 {
 	int socket = child_socket(network->child, name);
-	struct door *door;
+	struct listener *listener;
 
-	if (socket < 0 || find_network_door(network, name) != NULL)
+	if (socket < 0 || find_network_listener(network, name) != NULL)
 		return;
-	door = memory_alloc_zero(1, sizeof *door);
-	snprintf(door->name, sizeof door->name, "%s", name);
-	door->acceptor =
+	listener = memory_alloc_zero(1, sizeof *listener);
+	snprintf(listener->name, sizeof listener->name, "%s", name);
+	listener->acceptor =
 		directory_acceptor_new(network->child->loop, socket, network->contexts.server,
 				       config_of(network), on_directory_client_accepted, network);
-	door->next = network->doors;
-	network->doors = door;
+	listener->next = network->listeners;
+	network->listeners = listener;
 }
 
-static void name_door(const struct config_endpoint *endpoint, char name[192])
+static void name_network_listener(const struct config_endpoint *endpoint, char name[192])
 {
 	snprintf(name, 192, "directory %s", endpoint->text);
 }
 
-static void open_doors(struct directory_network *network)
+static void open_network_listeners(struct directory_network *network)
 {
 	const struct config_directory *config = config_of(network);
 	char name[192];
 
 	for (size_t i = 0; i < config->listen_count && network->contexts.server != NULL; i++) {
-		name_door(&config->listens[i], name);
-		open_door(network, name);
+		name_network_listener(&config->listens[i], name);
+		open_network_listener(network, name);
 	}
 }
 
-static bool is_listener_wanted(const struct directory_network *network, const struct door *door)
+static bool is_listener_wanted(const struct directory_network *network,
+			       const struct listener *listener)
 {
 	const struct config_directory *config = config_of(network);
 	char name[192];
 
 	for (size_t i = 0; i < config->listen_count; i++) {
-		name_door(&config->listens[i], name);
-		if (strcmp(name, door->name) == 0)
+		name_network_listener(&config->listens[i], name);
+		if (strcmp(name, listener->name) == 0)
 			return network->server != NULL;
 	}
 	return false;
 }
 
-static void close_doors(struct directory_network *network)
+static void close_network_listeners(struct directory_network *network)
 {
-	struct door **place = &network->doors;
+	struct listener **place = &network->listeners;
 
 	while (*place != NULL) {
-		struct door *door = *place;
+		struct listener *listener = *place;
 
-		if (is_listener_wanted(network, door)) {
-			place = &door->next;
+		if (is_listener_wanted(network, listener)) {
+			place = &listener->next;
 			continue;
 		}
-		*place = door->next;
-		directory_acceptor_free(door->acceptor);
-		free(door);
+		*place = listener->next;
+		directory_acceptor_free(listener->acceptor);
+		free(listener);
 	}
 }
 
@@ -248,7 +252,7 @@ static void on_tls_files_changed(void *context)
 
 	renew_contexts(network);
 	if (network->server != NULL)
-		open_doors(network);
+		open_network_listeners(network);
 }
 
 /* Once it exists it stays, as handshakes may need it. */
@@ -271,9 +275,10 @@ void directory_network_listen(struct directory_network *network, struct director
 /* A relay that begins or ceases to use TCP needs a new process. */
 void directory_network_configure(struct directory_network *network)
 {
-	close_doors(network);
-	for (struct door *door = network->doors; door != NULL; door = door->next)
-		directory_acceptor_configure(door->acceptor, network->contexts.server,
+	close_network_listeners(network);
+	for (struct listener *listener = network->listeners; listener != NULL;
+	     listener = listener->next)
+		directory_acceptor_configure(listener->acceptor, network->contexts.server,
 					     config_of(network));
 	ask_for_keys(network);
 	on_tls_files_changed(network);
@@ -282,7 +287,7 @@ void directory_network_configure(struct directory_network *network)
 void directory_network_stop(struct directory_network *network)
 {
 	network->server = NULL;
-	close_doors(network);
+	close_network_listeners(network);
 }
 
 void directory_network_free(struct directory_network *network)

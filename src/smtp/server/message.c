@@ -39,7 +39,7 @@ static struct smtp_trace trace_of(const struct smtp_server *s)
 		.shows_user = s->service->shows_user,
 		.hides_client = s->service->hides_client && s->user != NULL,
 		.with = with_protocol(s),
-		.door = s->service->protocol == SMTP_PROTOCOL_LMTP ? "lmtp" : "smtp",
+		.protocol = s->service->protocol == SMTP_PROTOCOL_LMTP ? "lmtp" : "smtp",
 	};
 }
 

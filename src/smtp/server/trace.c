@@ -103,7 +103,7 @@ struct str smtp_trace_origin(const struct smtp_trace *trace, struct arena *arena
 	const struct smtp_peer *peer = trace->peer;
 	struct buffer text CLEANUP(buffer_clear) = {0};
 
-	append_two(&text, trace->door, " ");
+	append_two(&text, trace->protocol, " ");
 	append_trace_address(&text, peer);
 	if (peer->name[0] != '\0')
 		append_two(&text, " name=", peer->name);

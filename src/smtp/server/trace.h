@@ -17,7 +17,7 @@ struct smtp_trace {
 	bool hides_client;          /* the Received field does not say where it came from */
 	const char *hostname;       /* ours */
 	const char *with;           /* "ESMTPS" */
-	const char *door;           /* "smtp", "lmtp", "qmtp", "qmqp" */
+	const char *protocol;       /* "smtp", "lmtp", "qmtp", "qmqp" */
 };
 
 /* Appends the Received field of a message with ENVELOPE, whose id is set. With several recipients

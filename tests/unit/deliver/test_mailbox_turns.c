@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
 /* Which message of a mailbox service is filed when, and what becomes of those that wait: with a
  * thread that ends when the test wants it, and with attempts to which it gives the outcome. */
-#include "deliver/mailbox/hand.h"
 #include "deliver/mailbox/open.h"
 #include "deliver/mailbox/turns.h"
+#include "deliver/mailbox/worker.h"
 #include "filing/doubt.h"
 #include "log/event.h"
 #include "os/clock.h"
@@ -14,7 +14,7 @@
 
 enum { ENTRIES = 8, CONCURRENCY = 4 };
 
-struct mailbox_hand {
+struct mailbox_worker {
 	struct filing_message *messages[MAILBOX_GROUP_MAX];
 	size_t count;
 	bool is_busy;
@@ -30,7 +30,7 @@ static struct mailbox_turns *turns;
 static struct mailbox_entry entries[ENTRIES];
 static enum fate fates[ENTRIES];
 static char why[ENTRIES][MAIL_STATUS_SIZE];
-static struct mailbox_hand *hand;
+static struct mailbox_worker *worker;
 static struct os_task *deferred;
 static void (*on_wakeup)(void *context);
 static void (*on_timer)(void *context);
@@ -118,22 +118,22 @@ int mailbox_store_new(const struct config *of, const struct config_service *kind
 	return 0;
 }
 
-int mailbox_hand_new(struct os_wakeup *wakeup, struct record *record, struct mailstore *store,
-		     struct mailbox_hand **hand_out)
+int mailbox_worker_new(struct os_wakeup *wakeup, struct record *record, struct mailstore *store,
+		       struct mailbox_worker **hand_out)
 {
 	(void)wakeup;
 	(void)record;
 	(void)store;
-	*hand_out = hand = calloc(1, sizeof *hand);
+	*hand_out = worker = calloc(1, sizeof *worker);
 	return 0;
 }
 
-void mailbox_hand_free(struct mailbox_hand *of)
+void mailbox_worker_free(struct mailbox_worker *of)
 {
 	free(of);
 }
 
-void mailbox_hand_give(struct mailbox_hand *of, struct filing_message **messages, size_t count)
+void mailbox_worker_give(struct mailbox_worker *of, struct filing_message **messages, size_t count)
 {
 	assert_false(of->is_busy);
 	of->is_busy = true;
@@ -141,17 +141,17 @@ void mailbox_hand_give(struct mailbox_hand *of, struct filing_message **messages
 	memcpy(of->messages, messages, count * sizeof *messages);
 }
 
-bool mailbox_hand_is_busy(struct mailbox_hand *of)
+bool mailbox_worker_is_busy(struct mailbox_worker *of)
 {
 	return of->is_busy;
 }
 
-void mailbox_hand_wait(struct mailbox_hand *of)
+void mailbox_worker_wait(struct mailbox_worker *of)
 {
 	of->is_busy = false;
 }
 
-void mailbox_hand_log(struct mailbox_hand *of)
+void mailbox_worker_log(struct mailbox_worker *of)
 {
 	assert_false(of->is_busy);
 }
@@ -229,7 +229,7 @@ static int set_up(void **state)
 	memset(entries, 0, sizeof entries);
 	memset(fates, 0, sizeof fates);
 	memset(why, 0, sizeof why);
-	hand = NULL;
+	worker = NULL;
 	deferred = NULL;
 	timer_runs = false;
 	now_us = SECOND_US;
@@ -262,9 +262,9 @@ static void expect_in_thread(const char *messages)
 {
 	char found[ENTRIES + 1] = "";
 
-	for (size_t i = 0; hand != NULL && hand->is_busy && i < hand->count; i++)
+	for (size_t i = 0; worker != NULL && worker->is_busy && i < worker->count; i++)
 		for (size_t j = 0; j < ENTRIES; j++)
-			if (hand->messages[i] == &entries[j].message)
+			if (worker->messages[i] == &entries[j].message)
 				snprintf(found + i, 2, "%zu", j);
 	assert_string_equal(found, messages);
 }
@@ -272,14 +272,14 @@ static void expect_in_thread(const char *messages)
 /* The thread is done: another process has the lock, or all are filed. */
 static void end_group(bool is_busy)
 {
-	assert_true(hand->is_busy);
-	for (size_t i = 0; i < hand->count; i++)
+	assert_true(worker->is_busy);
+	for (size_t i = 0; i < worker->count; i++)
 		for (size_t j = 0; j < ENTRIES; j++)
-			if (hand->messages[i] == &entries[j].message) {
+			if (worker->messages[i] == &entries[j].message) {
 				entries[j].message.is_busy = is_busy;
-				entries[j].owner = is_busy ? NULL : hand;
+				entries[j].owner = is_busy ? NULL : worker;
 			}
-	hand->is_busy = false;
+	worker->is_busy = false;
 	on_wakeup(turns);
 }
 

@@ -135,8 +135,8 @@ static void it_goes_to_the_other_folder_once(void **state)
 	assert_int_equal(count_files(".Lists/new"), 0);
 }
 
-/* A mailbox that is there by another copy, one that is refused and its twin, one without another
- * folder. */
+/* A mailbox that is there by another copy, one that is refused and its duplicate, one without
+ * another folder. */
 static void each_copy_has_its_own_end(void **state)
 {
 	struct filing_copy copies[COPIES] = {

@@ -119,7 +119,7 @@ static void everything_that_is_known_is_said_and_nothing_else(void **state)
 				.hides_client = known.hides_client,
 				.hostname = "mx.example.net",
 				.with = "ESMTP",
-				.door = "smtp",
+				.protocol = "smtp",
 			};
 
 			check_received(&trace, &clients[i], known);

@@ -123,8 +123,8 @@ static void close_session(struct remote_attempt *attempt)
 static void leave_session(struct remote_attempt *attempt)
 {
 	if (attempt->asked_count == 0 && !attempt->has_fallen_back &&
-	    attempt->configuration == attempt->carrier->configurations)
-		remote_pool_put(attempt->carrier->pool, attempt->session);
+	    attempt->configuration == attempt->client->configurations)
+		remote_pool_put(attempt->client->pool, attempt->session);
 	else
 		remote_session_free(attempt->session);
 	attempt->session = NULL;
@@ -143,7 +143,7 @@ static bool may_ask_elsewhere(const struct remote_attempt *attempt)
  * more is begun by the policy that was found then. */
 static bool is_policy_outdated(const struct remote_attempt *attempt)
 {
-	return attempt->decided_by != attempt->carrier->configurations;
+	return attempt->decided_by != attempt->client->configurations;
 }
 
 /* For the recipients that this server deferred. */
@@ -210,7 +210,7 @@ static void turn_others_back(const struct remote_attempt *attempt)
 {
 	struct remote_attempt *next;
 
-	for (struct remote_attempt *other = attempt->carrier->attempts; other != NULL;
+	for (struct remote_attempt *other = attempt->client->attempts; other != NULL;
 	     other = next) {
 		next = other->next;
 		if (other == attempt || !remote_attempt_is_unwanted(other))
@@ -235,7 +235,7 @@ static void leave_tls_out(struct remote_attempt *attempt)
 		attempt->finder->find(attempt->finder_context, attempt);
 		return;
 	}
-	remote_plain_add(attempt->carrier->plain, attempt->server,
+	remote_plain_add(attempt->client->plain, attempt->server,
 			 attempt->recipients.transaction[0].verdict->text);
 	attempt->policy.level = CONFIG_TLS_NONE;
 	close_session(attempt);
@@ -358,17 +358,17 @@ static void start_transaction(struct remote_attempt *attempt)
 	remote_session_run(attempt->session, &transaction);
 }
 
-void remote_attempt_start(struct remote_carrier *carrier, enum smtp_client_protocol protocol,
+void remote_attempt_start(struct remote_client *client, enum smtp_client_protocol protocol,
 			  struct deliver_helper_job *job, const char *key,
 			  const struct remote_finder *finder, void *context)
 {
-	struct remote_attempt *attempt = remote_attempt_new(carrier, protocol, job);
+	struct remote_attempt *attempt = remote_attempt_new(client, protocol, job);
 
 	attempt->key = key;
 	attempt->finder = finder;
 	attempt->finder_context = context;
 	if (!remote_attempt_shuns_idle(attempt))
-		attempt->session = remote_pool_take(carrier->pool, key, job->has_turn);
+		attempt->session = remote_pool_take(client->pool, key, job->has_turn);
 	attempt->is_told = true;
 	if (attempt->session != NULL)
 		start_transaction(attempt);
@@ -376,22 +376,22 @@ void remote_attempt_start(struct remote_carrier *carrier, enum smtp_client_proto
 		finder->find(context, attempt);
 }
 
-void remote_carrier_drain(struct remote_carrier *carrier)
+void remote_client_drain(struct remote_client *client)
 {
 	struct remote_attempt *next;
 
-	for (struct remote_attempt *attempt = carrier->attempts; attempt != NULL; attempt = next) {
+	for (struct remote_attempt *attempt = client->attempts; attempt != NULL; attempt = next) {
 		next = attempt->next;
 		if (attempt->session != NULL && remote_session_is_deciding(attempt->session))
 			attempt->is_last = true;
 		else
 			finish_remote_attempt(attempt);
 	}
-	remote_pool_clear(carrier->pool);
+	remote_pool_clear(client->pool);
 }
 
-void remote_carrier_give_up(struct remote_carrier *carrier)
+void remote_client_give_up(struct remote_client *client)
 {
-	while (carrier->attempts != NULL)
-		finish_remote_attempt(carrier->attempts);
+	while (client->attempts != NULL)
+		finish_remote_attempt(client->attempts);
 }

@@ -18,7 +18,7 @@
 struct remote_attempt;
 
 /* What the attempts of a process share. */
-struct remote_carrier {
+struct remote_client {
 	struct remote_pool *pool;
 	struct remote_plain *plain;              /* servers whose TLS does not work */
 	struct remote_silent *silent;            /* servers that are passed over */
@@ -30,19 +30,19 @@ struct remote_carrier {
 	struct remote_attempt *attempts;         /* under way */
 };
 
-void remote_carrier_init(struct remote_carrier *carrier, struct os_loop *loop);
+void remote_client_init(struct remote_client *client, struct os_loop *loop);
 /* For connections that are made from now on; idle ones are closed, and others when their message
  * is done: the policy they were made by may no longer be in force. CONFIG is borrowed. */
-void remote_carrier_configure(struct remote_carrier *carrier, const struct config *config,
-			      int64_t reply_timeout_us);
+void remote_client_configure(struct remote_client *client, const struct config *config,
+			     int64_t reply_timeout_us);
 /* Finishes every job without a report, except those whose message the server has received and
  * not yet answered: these are finished after the answer and the reports. Idle connections are
  * closed. */
-void remote_carrier_drain(struct remote_carrier *carrier);
+void remote_client_drain(struct remote_client *client);
 /* Finishes every job without a report. */
-void remote_carrier_give_up(struct remote_carrier *carrier);
-/* The same, and frees what the carrier has. */
-void remote_carrier_clear(struct remote_carrier *carrier);
+void remote_client_give_up(struct remote_client *client);
+/* The same, and frees what the client has. */
+void remote_client_clear(struct remote_client *client);
 
 struct remote_finder {
 	/* Finds the servers, from the start; answers with remote_attempt_try() or
@@ -74,7 +74,7 @@ struct remote_finder {
 
 /* Delivers JOB by PROTOCOL and finishes it. KEY, FINDER and CONTEXT must live as long as the job;
  * jobs with the same key may share connections. */
-void remote_attempt_start(struct remote_carrier *carrier, enum smtp_client_protocol protocol,
+void remote_attempt_start(struct remote_client *client, enum smtp_client_protocol protocol,
 			  struct deliver_helper_job *job, const char *key,
 			  const struct remote_finder *finder, void *context);
 

@@ -24,7 +24,7 @@ struct remote_served {
 
 /* In the arena of its job. */
 struct remote_attempt {
-	struct remote_carrier *carrier;
+	struct remote_client *client;
 	enum smtp_client_protocol protocol;
 	struct deliver_helper_job *job;
 	const char *key;
@@ -63,8 +63,8 @@ struct remote_attempt {
 	bool needs_utf8;        /* its header does */
 	bool has_fallen_back;   /* to servers that are not those of KEY */
 	bool is_last;           /* no transaction follows the current one */
-	unsigned configuration; /* the carrier's at the start: KEY is of it */
-	unsigned decided_by;    /* the carrier's when POLICY was found */
+	unsigned configuration; /* the client's at the start: KEY is of it */
+	unsigned decided_by;    /* the client's when POLICY was found */
 	struct remote_attempt *next, **previous;
 };
 
@@ -93,7 +93,7 @@ void remote_attempt_note_copies(const struct remote_attempt *attempt);
 
 /* message.c */
 /* An attempt at JOB among those of CARRIER, with what its message needs. */
-struct remote_attempt *remote_attempt_new(struct remote_carrier *carrier,
+struct remote_attempt *remote_attempt_new(struct remote_client *client,
 					  enum smtp_client_protocol protocol,
 					  struct deliver_helper_job *job);
 /* The message of the next transaction, whose recipients were begun. */

@@ -45,18 +45,18 @@ void remote_attempt_message(const struct remote_attempt *attempt, struct smtp_cl
 	};
 }
 
-struct remote_attempt *remote_attempt_new(struct remote_carrier *carrier,
+struct remote_attempt *remote_attempt_new(struct remote_client *client,
 					  enum smtp_client_protocol protocol,
 					  struct deliver_helper_job *job)
 {
 	struct remote_attempt *attempt = arena_alloc(job->arena, sizeof *attempt);
-	char *chunk = carrier->settings.chunk;
+	char *chunk = client->settings.chunk;
 
-	attempt->carrier = carrier;
+	attempt->client = client;
 	attempt->protocol = protocol;
 	attempt->job = job;
-	attempt->configuration = carrier->configurations;
-	attempt->decided_by = carrier->configurations;
+	attempt->configuration = client->configurations;
+	attempt->decided_by = client->configurations;
 	attempt->begin_us = os_clock_monotonic_us();
 	attempt->needs = remote_content_look(&job->content, chunk);
 	if (protocol != SMTP_CLIENT_SMTP || job->binary) /* no lines are broken */
@@ -64,11 +64,11 @@ struct remote_attempt *remote_attempt_new(struct remote_carrier *carrier,
 	attempt->needs_utf8 = attempt->needs.is_8bit && job->utf8 && protocol == SMTP_CLIENT_SMTP &&
 			      remote_content_has_8bit_header(&job->content, chunk);
 	remote_recipients_init(&attempt->recipients, job);
-	attempt->next = carrier->attempts;
-	attempt->previous = &carrier->attempts;
+	attempt->next = client->attempts;
+	attempt->previous = &client->attempts;
 	if (attempt->next != NULL)
 		attempt->next->previous = &attempt->next;
-	carrier->attempts = attempt;
+	client->attempts = attempt;
 	job->context = attempt;
 	return attempt;
 }

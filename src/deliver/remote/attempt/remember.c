@@ -13,7 +13,7 @@ bool remote_attempt_has_next(const struct remote_attempt *attempt)
 static void remember_breaks(const struct remote_attempt *attempt, enum remote_outcome outcome)
 {
 	const struct remote_session *session = attempt->session;
-	struct remote_plain *plain = attempt->carrier->plain;
+	struct remote_plain *plain = attempt->client->plain;
 	bool is_broken = remote_session_is_broken(session);
 	bool may_be_plain = attempt->policy.level == CONFIG_TLS_MAY &&
 			    attempt->policy.login == NULL && remote_session_tls(session) != NULL;
@@ -31,21 +31,21 @@ void remote_attempt_remember(const struct remote_attempt *attempt, enum remote_o
 	const struct dns_server server = {.address = *remote_session_address(session)};
 
 	if (remote_session_is_unanswered(session) && attempt->protocol == SMTP_CLIENT_SMTP)
-		remote_doubt_add(attempt->carrier->doubt, attempt->job->id, &server);
+		remote_doubt_add(attempt->client->doubt, attempt->job->id, &server);
 	if (attempt->server == NULL) /* the connection was an idle one */
 		return;
 	if (remote_session_is_silent(session))
-		remote_silent_add(attempt->carrier->silent, attempt->server,
+		remote_silent_add(attempt->client->silent, attempt->server,
 				  remote_session_failure(session)->text);
 	else if (outcome != REMOTE_UNREACHABLE)
-		remote_silent_forget(attempt->carrier->silent, attempt->server);
+		remote_silent_forget(attempt->client->silent, attempt->server);
 	remember_breaks(attempt, outcome);
 }
 
 bool remote_attempt_shuns_idle(const struct remote_attempt *attempt)
 {
 	return attempt->protocol == SMTP_CLIENT_SMTP &&
-	       remote_doubt_count(attempt->carrier->doubt, attempt->job->id, NULL) >=
+	       remote_doubt_count(attempt->client->doubt, attempt->job->id, NULL) >=
 		       REMOTE_DOUBT_ATTEMPTS;
 }
 
@@ -53,7 +53,7 @@ void remote_attempt_note_copies(const struct remote_attempt *attempt)
 {
 	const struct remote_recipients *recipients = &attempt->recipients;
 	const struct dns_server server = {.address = *remote_session_address(attempt->session)};
-	struct remote_doubt *doubt = attempt->carrier->doubt;
+	struct remote_doubt *doubt = attempt->client->doubt;
 	struct mail_id id = attempt->job->id;
 
 	if (attempt->protocol != SMTP_CLIENT_SMTP || remote_doubt_count(doubt, id, NULL) == 0 ||

@@ -82,7 +82,7 @@ void remote_attempt_learn_limits(struct remote_attempt *attempt)
 		learn_messages(attempt, hold);
 		learn_recipients(attempt, hold);
 		remote_session_limit(attempt->session,
-				     shape_messages_most(attempt->carrier->shape, hold,
+				     shape_messages_most(attempt->client->shape, hold,
 							 attempt->job->destination,
 							 os_clock_monotonic_us()));
 	}

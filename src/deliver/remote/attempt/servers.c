@@ -35,7 +35,7 @@ void remote_attempt_tell(struct remote_attempt *attempt, const char *failure)
 		attempt->finder->tell(attempt->finder_context, attempt->server, &attempt->policy,
 				      attempt->session, failure);
 	if (!attempt->is_told && failure == NULL && attempt->policy.level == CONFIG_TLS_MAY)
-		remote_plain_learn(attempt->carrier->plain, attempt->server,
+		remote_plain_learn(attempt->client->plain, attempt->server,
 				   remote_session_tls(attempt->session) != NULL,
 				   remote_session_is_tls_refused(attempt->session));
 	attempt->is_told = true;
@@ -43,7 +43,7 @@ void remote_attempt_tell(struct remote_attempt *attempt, const char *failure)
 
 static const struct limit_class *class_of(const struct remote_attempt *attempt)
 {
-	return remote_places_class(attempt->carrier->settings.places, attempt->server);
+	return remote_places_class(attempt->client->settings.places, attempt->server);
 }
 
 /* Whether the current server's class of hosts has just been found full. */
@@ -73,7 +73,7 @@ static void keep_full(struct remote_attempt *attempt)
 static int connect_to_server(struct remote_attempt *attempt,
 			     const struct config_source **source_out)
 {
-	struct remote_session_settings settings = attempt->carrier->settings;
+	struct remote_session_settings settings = attempt->client->settings;
 	int result;
 
 	settings.protocol = attempt->protocol;
@@ -87,7 +87,7 @@ static int connect_to_server(struct remote_attempt *attempt,
 		result = remote_session_new(&settings, attempt->key, attempt->server,
 					    &attempt->policy, &attempt->session);
 	while (result == -EUSERS &&
-	       remote_pool_make_room(attempt->carrier->pool, class_of(attempt)));
+	       remote_pool_make_room(attempt->client->pool, class_of(attempt)));
 	return result;
 }
 
@@ -125,7 +125,7 @@ bool remote_attempt_meet(struct remote_attempt *attempt)
 static bool is_server_without_tls(const struct remote_attempt *attempt)
 {
 	return attempt->protocol == SMTP_CLIENT_QMTP ||
-	       remote_plain_has(attempt->carrier->plain, &attempt->server->address,
+	       remote_plain_has(attempt->client->plain, &attempt->server->address,
 				attempt->policy.login != NULL);
 }
 
@@ -133,7 +133,7 @@ bool remote_attempt_obey_policy(struct remote_attempt *attempt)
 {
 	struct remote_policy *policy = &attempt->policy;
 
-	attempt->decided_by = attempt->carrier->configurations;
+	attempt->decided_by = attempt->client->configurations;
 	if (policy->refusal != NULL) {
 		attempt->is_told = false;
 		remote_attempt_tell(attempt, policy->refusal->text);
@@ -163,7 +163,7 @@ static bool take_next_server(struct remote_attempt *attempt)
 static bool may_have_taken(const struct remote_attempt *attempt)
 {
 	return attempt->protocol == SMTP_CLIENT_SMTP &&
-	       remote_doubt_count(attempt->carrier->doubt, attempt->job->id, attempt->server) >=
+	       remote_doubt_count(attempt->client->doubt, attempt->job->id, attempt->server) >=
 		       REMOTE_DOUBT_ATTEMPTS;
 }
 
@@ -176,7 +176,7 @@ static bool is_passed_over(struct remote_attempt *attempt)
 		return i >= PASSED_MAX || (attempt->passed_over & UINT64_C(1) << i) == 0;
 	if (attempt->server_count < 2 || i >= PASSED_MAX ||
 	    !(may_have_taken(attempt) ||
-	      remote_silent_has(attempt->carrier->silent, attempt->server)))
+	      remote_silent_has(attempt->client->silent, attempt->server)))
 		return false;
 	attempt->passed_over |= UINT64_C(1) << i;
 	return true;

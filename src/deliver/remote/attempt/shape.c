@@ -21,7 +21,7 @@ uint32_t remote_attempt_recipients_most(const struct remote_attempt *attempt)
 	if (hold->server == NULL)
 		return 0;
 	subject = shape_subject_of(hold, attempt->job->destination);
-	return shape_recipients_most(attempt->carrier->shape, &subject, hold,
+	return shape_recipients_most(attempt->client->shape, &subject, hold,
 				     os_clock_monotonic_us());
 }
 
@@ -30,7 +30,7 @@ bool remote_attempt_may_meet(struct remote_attempt *attempt, struct shape_hold *
 	const struct shape_subject subject = {attempt->job->destination,
 					      str_from(attempt->server->host),
 					      os_socket_address_port(&attempt->server->address)};
-	struct shape *shape = attempt->carrier->shape;
+	struct shape *shape = attempt->client->shape;
 	int64_t now_us = os_clock_monotonic_us();
 	struct shape_wait wait;
 	size_t count;
@@ -43,7 +43,7 @@ bool remote_attempt_may_meet(struct remote_attempt *attempt, struct shape_hold *
 	do {
 		attempt->is_allowed = shape_enter(shape, &subject, count, now_us, hold_out, &wait);
 	} while (!attempt->is_allowed && wait.place != NULL &&
-		 remote_pool_close_one(attempt->carrier->pool, wait.place));
+		 remote_pool_close_one(attempt->client->pool, wait.place));
 	if (!attempt->is_allowed)
 		keep_wait(attempt, &wait);
 	return attempt->is_allowed;
@@ -52,13 +52,13 @@ bool remote_attempt_may_meet(struct remote_attempt *attempt, struct shape_hold *
 enum remote_attempt_turn remote_attempt_turn(struct remote_attempt *attempt)
 {
 	int64_t now_us = os_clock_monotonic_us();
-	bool is_allowed = attempt->is_allowed || attempt->carrier->shape == NULL;
+	bool is_allowed = attempt->is_allowed || attempt->client->shape == NULL;
 	struct shape_wait wait;
 
 	attempt->is_allowed = false;
 	attempt->begun_us = now_us;
 	if (is_allowed ||
-	    shape_next(attempt->carrier->shape, remote_session_hold(attempt->session),
+	    shape_next(attempt->client->shape, remote_session_hold(attempt->session),
 		       attempt->job->destination, attempt->recipients.count, now_us, &wait))
 		return REMOTE_ATTEMPT_NOW;
 	if (wait.us <= HOLD_US || wait.is_delay) {
@@ -191,7 +191,7 @@ void remote_attempt_learn_speed(struct remote_attempt *attempt, enum remote_outc
 	struct smtp_client_slower slower;
 
 	attempt->is_slowed = false;
-	if (attempt->carrier->shape == NULL)
+	if (attempt->client->shape == NULL)
 		return;
 	if (outcome == REMOTE_UNREACHABLE)
 		shape_unsent(hold);

@@ -97,8 +97,8 @@ _Static_assert((int)MAILSTORE_COPY_SIZE == (int)MAILDIR_NAME_SIZE, "a copy is a 
 static void append_all(struct mailstore *mailstore, struct mailstore_append *appends, size_t count,
 		       const struct mailstore_gate *gate)
 {
-	struct maildir_gate door = {gate != NULL ? gate->pass : NULL,
-				    gate != NULL ? gate->context : NULL};
+	struct maildir_gate maildir_gate = {gate != NULL ? gate->pass : NULL,
+					    gate != NULL ? gate->context : NULL};
 	struct maildir_store *store = (struct maildir_store *)mailstore;
 	struct copy *copies = memory_alloc_zero(count, sizeof *copies);
 	struct maildir_delivery *deliveries = memory_alloc_zero(count, sizeof *deliveries);
@@ -113,7 +113,7 @@ static void append_all(struct mailstore *mailstore, struct mailstore_append *app
 	}
 	if (used > 0)
 		maildir_deliver_group(store->maildir, deliveries, used,
-				      gate != NULL ? &door : NULL);
+				      gate != NULL ? &maildir_gate : NULL);
 	for (size_t i = 0; i < count; i++) {
 		if (copies[i].delivery != SIZE_MAX) {
 			appends[i].verdict = deliveries[copies[i].delivery].verdict;

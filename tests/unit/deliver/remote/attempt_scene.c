@@ -183,7 +183,7 @@ size_t scene_start(const char *key)
 	job->recipients[0].address = address_of(job->arena, "r%zu@d.test", number);
 	for (size_t i = 1; i < job->recipient_count; i++)
 		job->recipients[i].address = address_of(job->arena, "r%zu-%zu@d.test", number, i);
-	remote_attempt_start(&scene.carrier, SMTP_CLIENT_SMTP, job, key, &finder, NULL);
+	remote_attempt_start(&scene.client, SMTP_CLIENT_SMTP, job, key, &finder, NULL);
 	return number;
 }
 

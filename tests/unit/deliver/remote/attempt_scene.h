@@ -29,7 +29,7 @@ struct attempt_scene {
 	struct limit_scene limits;
 	struct limit_classes *classes;
 	struct config *config;
-	struct remote_carrier carrier;
+	struct remote_client client;
 	struct dns_server server;
 	enum config_tls_level level; /* of its policy */
 	bool is_away;                /* it cannot be connected to */

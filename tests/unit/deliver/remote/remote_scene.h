@@ -60,7 +60,7 @@ struct remote_scene {
 	bool is_utf8;
 	unsigned sender;
 
-	struct remote_carrier carrier;
+	struct remote_client client;
 	struct dns_server servers[CANDIDATES_MAX];
 	struct peer peers[PEERS_MAX];
 	size_t peer_count;

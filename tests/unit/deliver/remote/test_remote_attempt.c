@@ -23,10 +23,10 @@ static int set_up(void **state)
 	fake_begin(1);
 	memset(&scene, 0, sizeof scene);
 	scene.config = config_of(US);
-	remote_carrier_init(&scene.carrier, NULL);
-	remote_carrier_configure(&scene.carrier, scene.config, 300 * SECOND_US);
-	scene.carrier.shape = shape_new();
-	shape_configure(scene.carrier.shape, scene.config);
+	remote_client_init(&scene.client, NULL);
+	remote_client_configure(&scene.client, scene.config, 300 * SECOND_US);
+	scene.client.shape = shape_new();
+	shape_configure(scene.client.shape, scene.config);
 	scene.server.host = "server.test";
 	return os_socket_address_parse("192.0.2.1", 25, &scene.server.address) ? 0 : -1;
 }
@@ -37,24 +37,24 @@ static int set_up_limited(void **state)
 
 	config_free(scene.config);
 	scene.config = config_of(LIMITED);
-	shape_configure(scene.carrier.shape, scene.config);
-	remote_carrier_configure(&scene.carrier, scene.config, 300 * SECOND_US);
+	shape_configure(scene.client.shape, scene.config);
+	remote_client_configure(&scene.client, scene.config, 300 * SECOND_US);
 	scene.classes = limit_classes_new(scene.config);
 	limit_scene_init(&scene.limits, PROCESSES);
 	limit_scene_start(&scene.limits, OWN, scene.classes);
-	scene.carrier.settings.places = remote_places_new();
-	remote_places_configure(scene.carrier.settings.places, scene.config,
+	scene.client.settings.places = remote_places_new();
+	remote_places_configure(scene.client.settings.places, scene.config,
 				scene.limits.memories[OWN]);
 	return result;
 }
 
 static int tear_down(void **state)
 {
-	struct remote_places *places = scene.carrier.settings.places;
+	struct remote_places *places = scene.client.settings.places;
 
 	(void)state;
-	remote_carrier_clear(&scene.carrier);
-	shape_free(scene.carrier.shape);
+	remote_client_clear(&scene.client);
+	shape_free(scene.client.shape);
 	remote_places_free(places);
 	if (scene.classes != NULL)
 		limit_scene_clear(&scene.limits);
@@ -123,7 +123,7 @@ static void who_waited_for_its_turn_goes_by_the_new_configuration(void **state)
 	scene_play();
 	scene_start("key");
 	scene_play();
-	remote_carrier_configure(&scene.carrier, scene.config, 300 * SECOND_US);
+	remote_client_configure(&scene.client, scene.config, 300 * SECOND_US);
 	fake_advance(11 * SECOND_US);
 	scene_play();
 	assert_int_equal(scene.peers[0].messages, 1);

@@ -28,7 +28,7 @@ struct peer { /* the server's end of a connection */
 
 static struct {
 	struct config *config;
-	struct remote_carrier carrier;
+	struct remote_client client;
 	struct dns_server servers[SERVERS];
 	enum until until[SERVERS];
 	bool closes;      /* instead of being silent */
@@ -202,12 +202,12 @@ static const char *attempt(uint64_t number, int64_t *took_us_out)
 	job->recipient_count = 1;
 	job->recipients = arena_alloc(job->arena, sizeof *job->recipients);
 	job->recipients[0].address = STR("r@d.test");
-	remote_attempt_start(&scene.carrier, SMTP_CLIENT_SMTP, job, "key", &finder, NULL);
+	remote_attempt_start(&scene.client, SMTP_CLIENT_SMTP, job, "key", &finder, NULL);
 	while (!scene.is_finished)
 		if (!play_once())
 			fake_play_timer();
 	*took_us_out = os_clock_monotonic_us() - begin_us;
-	remote_carrier_configure(&scene.carrier, scene.config, 600 * SECOND_US); /* none is idle */
+	remote_client_configure(&scene.client, scene.config, 600 * SECOND_US); /* none is idle */
 	return scene.asked;
 }
 
@@ -217,8 +217,8 @@ static int set_up(void **state)
 	fake_begin(1);
 	memset(&scene, 0, sizeof scene);
 	scene.config = config_of(HOST);
-	remote_carrier_init(&scene.carrier, NULL);
-	remote_carrier_configure(&scene.carrier, scene.config, 600 * SECOND_US);
+	remote_client_init(&scene.client, NULL);
+	remote_client_configure(&scene.client, scene.config, 600 * SECOND_US);
 	for (size_t i = 0; i < SERVERS; i++) {
 		scene.servers[i].host = i == 0 ? "best.test" : "second.test";
 		assert_true(os_socket_address_parse("192.0.2.1", (uint16_t)(i + 1),
@@ -230,7 +230,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	(void)state;
-	remote_carrier_clear(&scene.carrier);
+	remote_client_clear(&scene.client);
 	config_free(scene.config);
 	assert_int_equal(fake_timers(), 0);
 	return 0;

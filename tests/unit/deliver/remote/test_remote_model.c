@@ -239,7 +239,7 @@ static void configure(void)
 	static const struct config config = {
 		.hostname = "client.test", .remote_connect_timeout = 30, .convert_8bit = true};
 
-	remote_carrier_configure(&scene.carrier, &config, 300 * SECOND_US);
+	remote_client_configure(&scene.client, &config, 300 * SECOND_US);
 	for (size_t i = 0; i < scene.peer_count; i++)
 		if (scene.peers[i].transactions_max == 0)
 			scene.peers[i].transactions_max = scene.peers[i].transactions + 1;
@@ -254,7 +254,7 @@ static void play(bool drains, unsigned configure_at)
 		assert_true(steps < STEPS_MAX);
 		if (steps == drain_at) {
 			scene.is_given_up = true;
-			remote_carrier_drain(&scene.carrier);
+			remote_client_drain(&scene.client);
 		} else if (steps == configure_at) {
 			scene.is_outdated = true;
 			configure();
@@ -297,7 +297,7 @@ static void start_job(void)
 	scene.is_outdated = false;
 	scene.job = job;
 	scene.begin_us = os_clock_monotonic_us();
-	remote_attempt_start(&scene.carrier, scene.is_lmtp ? SMTP_CLIENT_LMTP : SMTP_CLIENT_SMTP,
+	remote_attempt_start(&scene.client, scene.is_lmtp ? SMTP_CLIENT_LMTP : SMTP_CLIENT_SMTP,
 			     job, fake_random(4) ? "key" : "other", &finder, NULL);
 	check();
 }
@@ -361,7 +361,7 @@ static void run(uint64_t seed)
 	plan(seed);
 	scene_plan_text();
 	drains = fake_random(4) == 0;
-	remote_carrier_init(&scene.carrier, NULL);
+	remote_client_init(&scene.client, NULL);
 	configure();
 	for (unsigned left = JOBS; left > 0; left--) {
 		start_job();
@@ -371,7 +371,7 @@ static void run(uint64_t seed)
 		       fake_timers() > 0) /* connections that wait too long */
 			fake_play_timer();
 	}
-	remote_carrier_clear(&scene.carrier);
+	remote_client_clear(&scene.client);
 	buffer_clear(&scene.text);
 	assert_int_equal(fake_timers(), 0);
 	assert_true(are_all_closed());

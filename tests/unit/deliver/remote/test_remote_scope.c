@@ -63,10 +63,10 @@ static void begin(const char *settings)
 	fake_begin(1);
 	memset(&scene, 0, sizeof scene);
 	scene.config = config_of(settings);
-	remote_carrier_init(&scene.carrier, NULL);
-	remote_carrier_configure(&scene.carrier, scene.config, 300 * SECOND_US);
-	scene.carrier.shape = shape_new();
-	shape_configure(scene.carrier.shape, scene.config);
+	remote_client_init(&scene.client, NULL);
+	remote_client_configure(&scene.client, scene.config, 300 * SECOND_US);
+	scene.client.shape = shape_new();
+	shape_configure(scene.client.shape, scene.config);
 	scene.server.host = "server.test";
 	assert_true(os_socket_address_parse("192.0.2.1", 25, &scene.server.address));
 	scene.answer = say_as_planned;
@@ -75,8 +75,8 @@ static void begin(const char *settings)
 
 static void end(void)
 {
-	remote_carrier_clear(&scene.carrier);
-	shape_free(scene.carrier.shape);
+	remote_client_clear(&scene.client);
+	shape_free(scene.client.shape);
 	config_free(scene.config);
 	assert_int_equal(fake_timers(), 0);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
-/* tests/unit/filing/mailstore/imap_server.h - an IMAP server in memory, behind the functions of libcurl
- * that the store calls. What it is asked and what it answers is at once there, unless it fails as
- * it is told. */
+/* tests/unit/filing/mailstore/imap_server.h - an IMAP server in memory, behind the functions of
+ * libcurl that the store calls. What it is asked and what it answers is at once there, unless it
+ * fails as it is told. */
 #ifndef TESTS_UNIT_MAILSTORE_IMAP_SERVER_H
 #define TESTS_UNIT_MAILSTORE_IMAP_SERVER_H
 

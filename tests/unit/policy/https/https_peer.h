@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
-/* tests/unit/policy/https/https_peer.h - a server of HTTPS on loopback, in a thread of its own, that says
- * what a test wants. */
+/* tests/unit/policy/https/https_peer.h - a server of HTTPS on loopback, in a thread of its own,
+ * that says what a test wants. */
 #ifndef TESTS_UNIT_HTTPS_PEER_H
 #define TESTS_UNIT_HTTPS_PEER_H
 

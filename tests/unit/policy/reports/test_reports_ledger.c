@@ -4,7 +4,7 @@
 #include "base/timestamp.h"
 #include "fake_loop.h"
 #include "os/clock.h"
-#include "os/shelf/shelf.h"
+#include "os/disk_cache/disk_cache.h"
 #include "policy/reports/ledger.h"
 #include "test.h"
 #include <stdio.h>
@@ -21,47 +21,47 @@ static struct {
 	size_t posts; /* begun */
 } scene;
 
-struct shelf {
+struct disk_cache {
 	int unused;
 };
 
-int shelf_open(struct os_loop *loop, const char *path, struct shelf **shelf_out)
+int disk_cache_open(struct os_loop *loop, const char *path, struct disk_cache **disk_cache_out)
 {
-	static struct shelf shelf;
+	static struct disk_cache disk_cache;
 
 	(void)loop;
 	(void)path;
-	*shelf_out = &shelf;
+	*disk_cache_out = &disk_cache;
 	return 0;
 }
 
-int shelf_each(struct shelf *shelf, size_t size_max,
-	       void (*each)(void *context, struct str name, struct str text), void *context)
+int disk_cache_each(struct disk_cache *disk_cache, size_t size_max,
+		    void (*each)(void *context, struct str name, struct str text), void *context)
 {
-	(void)shelf;
+	(void)disk_cache;
 	(void)size_max;
 	for (size_t i = 0; i < ROWS_MAX && scene.names[i] != NULL; i++)
 		each(context, str_from(scene.names[i]), STR("policy: no-policy-found 1\n"));
 	return 0;
 }
 
-void shelf_put(struct shelf *shelf, struct str name, struct str text)
+void disk_cache_put(struct disk_cache *disk_cache, struct str name, struct str text)
 {
-	(void)shelf;
+	(void)disk_cache;
 	(void)name;
 	(void)text;
 }
 
-void shelf_remove(struct shelf *shelf, struct str name)
+void disk_cache_remove(struct disk_cache *disk_cache, struct str name)
 {
-	(void)shelf;
+	(void)disk_cache;
 	(void)name;
 	scene.removed++;
 }
 
-void shelf_close(struct shelf *shelf)
+void disk_cache_close(struct disk_cache *disk_cache)
 {
-	(void)shelf;
+	(void)disk_cache;
 }
 
 struct reports_post {

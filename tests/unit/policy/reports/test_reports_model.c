@@ -6,7 +6,7 @@
 #include "chance.h"
 #include "fake_loop.h"
 #include "os/clock.h"
-#include "os/shelf/shelf.h"
+#include "os/disk_cache/disk_cache.h"
 #include "policy/reports/ledger.h"
 #include "test.h"
 #include <errno.h>
@@ -33,9 +33,9 @@ static struct {
 	struct reports_ledger *ledger;
 } world;
 
-static struct shelf {
+static struct disk_cache {
 	int unused;
-} the_shelf;
+} the_disk_cache;
 
 static struct file *find_file(struct str name)
 {
@@ -45,31 +45,31 @@ static struct file *find_file(struct str name)
 	return NULL;
 }
 
-int shelf_open(struct os_loop *loop, const char *path, struct shelf **shelf_out)
+int disk_cache_open(struct os_loop *loop, const char *path, struct disk_cache **disk_cache_out)
 {
 	(void)loop;
 	assert_string_equal(path, "the path");
 	if (world.open_error == 0)
-		*shelf_out = &the_shelf;
+		*disk_cache_out = &the_disk_cache;
 	return world.open_error;
 }
 
 /* What is found may be removed meanwhile. */
-int shelf_each(struct shelf *shelf, size_t size_max,
-	       void (*each)(void *context, struct str name, struct str text), void *context)
+int disk_cache_each(struct disk_cache *disk_cache, size_t size_max,
+		    void (*each)(void *context, struct str name, struct str text), void *context)
 {
-	assert_ptr_equal(shelf, &the_shelf);
+	assert_ptr_equal(disk_cache, &the_disk_cache);
 	assert_int_equal(size_max, TLSRPT_DAY_FILE_MAX);
 	for (size_t i = world.file_count; i-- > 0 && world.each_error == 0;)
 		each(context, str_from(world.files[i].name), buffer_view(&world.files[i].text));
 	return world.each_error;
 }
 
-void shelf_put(struct shelf *shelf, struct str name, struct str text)
+void disk_cache_put(struct disk_cache *disk_cache, struct str name, struct str text)
 {
 	struct file *file = find_file(name);
 
-	assert_ptr_equal(shelf, &the_shelf);
+	assert_ptr_equal(disk_cache, &the_disk_cache);
 	if (file == NULL) {
 		file = &world.files[world.file_count++];
 		assert_true(world.file_count <= FILES_MAX && name.length < NAME);
@@ -81,25 +81,25 @@ void shelf_put(struct shelf *shelf, struct str name, struct str text)
 	world.writes++;
 }
 
-void shelf_remove(struct shelf *shelf, struct str name)
+void disk_cache_remove(struct disk_cache *disk_cache, struct str name)
 {
 	struct file *file = find_file(name);
 
-	assert_ptr_equal(shelf, &the_shelf);
+	assert_ptr_equal(disk_cache, &the_disk_cache);
 	if (file == NULL)
 		return;
 	buffer_clear(&file->text);
 	*file = world.files[--world.file_count];
 }
 
-void shelf_close(struct shelf *shelf)
+void disk_cache_close(struct disk_cache *disk_cache)
 {
-	assert_true(shelf == (world.open_error == 0 ? &the_shelf : NULL));
+	assert_true(disk_cache == (world.open_error == 0 ? &the_disk_cache : NULL));
 }
 
 static void put_file(const char *name, const char *text)
 {
-	shelf_put(&the_shelf, str_from(name), str_from(text));
+	disk_cache_put(&the_disk_cache, str_from(name), str_from(text));
 }
 
 /* --- in the place of what sends --- */

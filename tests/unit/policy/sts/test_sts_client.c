@@ -9,8 +9,8 @@
 #include "os/clock.h"
 #include "os/file/file.h"
 #include "os/socket/socket.h"
+#include "policy/sts/cache.h"
 #include "policy/sts/client.h"
-#include "policy/sts/keeper.h"
 #include "policy/sts/lookup.h"
 #include "policy/sts/server.h"
 #include "scratch.h"
@@ -33,7 +33,7 @@ static struct {
 	char path[SCRATCH_SIZE + 16];   /* of the policies */
 	char socket[SCRATCH_SIZE + 16]; /* of the server */
 	int listening;
-	struct sts_keeper *keeper;
+	struct sts_cache *cache;
 	struct sts_server *server;
 	struct sts_client *client;
 	int64_t jump_us; /* of all clocks */
@@ -179,7 +179,7 @@ static void on_answer(void *context, const struct sts_answer *answer)
 static void begin(struct asked *asked, const char *domain)
 {
 	*asked = (struct asked){.request = {.done = on_answer, .context = asked}};
-	sts_keeper_ask(world.keeper, str_from(domain), &asked->request);
+	sts_cache_ask(world.cache, str_from(domain), &asked->request);
 }
 
 static void wait_for(const struct asked *asked)
@@ -189,7 +189,7 @@ static void wait_for(const struct asked *asked)
 	assert_int_equal(asked->done, 1);
 }
 
-/* What the keeper says of a.b, and whether a lookup was needed for that. */
+/* What the cache says of a.b, and whether a lookup was needed for that. */
 static struct asked ask(bool is_known)
 {
 	struct asked asked;
@@ -204,9 +204,9 @@ static struct asked ask(bool is_known)
 	return asked;
 }
 
-static void open_keeper(void)
+static void open_sts_cache(void)
 {
-	world.keeper = sts_keeper_new(world.loop, NULL, NULL, world.path);
+	world.cache = sts_cache_new(world.loop, NULL, NULL, world.path);
 }
 
 static int set_up(void **state)
@@ -222,7 +222,7 @@ static int set_up(void **state)
 	world.enough = os_timer_new(world.loop, on_enough, NULL);
 	world.listening = os_socket_listen_unix(world.socket, SOCK_SEQPACKET, 0600);
 	assert_true(world.listening >= 0);
-	open_keeper();
+	open_sts_cache();
 	return 0;
 }
 
@@ -231,7 +231,7 @@ static int tear_down(void **state)
 	(void)state;
 	sts_client_free(world.client);
 	sts_server_free(world.server);
-	sts_keeper_free(world.keeper);
+	sts_cache_free(world.cache);
 	ipc_channel_close(world.channel);
 	ipc_listener_free(world.listener);
 	assert_int_equal(world.open, 0);
@@ -347,23 +347,23 @@ static void a_start_refreshes_what_is_due(void **state)
 	(void)state;
 	say(STS_LOOKUP_FETCHED, "1", TEXT("mx.a.b"));
 	(void)ask(false);
-	sts_keeper_free(world.keeper);
+	sts_cache_free(world.cache);
 	snprintf(file, sizeof file, "%s/a.b", world.path);
 	assert_int_equal(os_file_info_at(OS_FILE_HERE, file, &info), 0);
 	world.jump_us += DAY_US; /* unused: half of its time */
-	open_keeper();
+	open_sts_cache();
 	run_for(SECOND_US / 20);
 	assert_int_equal(world.lookups, 1);
-	sts_keeper_free(world.keeper);
+	sts_cache_free(world.cache);
 	world.jump_us += 3 * DAY_US;
 	say(STS_LOOKUP_FETCHED, "1", TEXT("mx.c.d"));
-	open_keeper();
+	open_sts_cache();
 	run_for(SECOND_US / 20);
 	assert_int_equal(world.lookups, 2);
 	assert_string_equal(ask(true).patterns, "mx.c.d");
-	sts_keeper_free(world.keeper);
+	sts_cache_free(world.cache);
 	world.jump_us += WEEK_US;
-	open_keeper();
+	open_sts_cache();
 	run_for(SECOND_US / 20);
 	assert_int_equal(world.lookups, 2);
 	say(STS_LOOKUP_NO_RECORD, "", NULL);
@@ -376,14 +376,14 @@ static void a_policy_from_the_future_is_due(void **state)
 	(void)state;
 	say(STS_LOOKUP_FETCHED, "1", TEXT("mx.a.b"));
 	(void)ask(false);
-	sts_keeper_free(world.keeper);
+	sts_cache_free(world.cache);
 	world.jump_us -= HOUR_US / 2;
-	open_keeper();
+	open_sts_cache();
 	run_for(SECOND_US / 20);
 	assert_int_equal(world.lookups, 1);
-	sts_keeper_free(world.keeper);
+	sts_cache_free(world.cache);
 	world.jump_us -= HOUR_US;
-	open_keeper();
+	open_sts_cache();
 	assert_string_equal(ask(true).patterns, "mx.a.b");
 	run_for(SECOND_US / 20);
 	assert_int_equal(world.lookups, 2);
@@ -431,7 +431,7 @@ static void what_is_urgent_does_not_wait(void **state)
 	assert_int_equal(again->done, 0);
 	sts_request_cancel(&again->request);
 	again->request.rank = STS_RANK_OWNER;
-	sts_keeper_ask(world.keeper, str_from(domain), &again->request);
+	sts_cache_ask(world.cache, str_from(domain), &again->request);
 	wait_for(again);
 	assert_int_equal(many[MANY - 1].done, 1);
 	assert_int_equal(many[MANY - 2].done, 0);
@@ -488,7 +488,7 @@ static void serve_both(uid_t remote, uid_t owner)
 {
 	const struct sts_users users = {remote, owner};
 
-	world.server = sts_server_new(world.loop, world.listening, world.keeper, &users);
+	world.server = sts_server_new(world.loop, world.listening, world.cache, &users);
 	sts_server_on_count(world.server, on_count, NULL);
 }
 
@@ -560,10 +560,10 @@ static void a_lost_question_is_asked_again(void **state)
 	assert_int_equal(world.lookups, 2);
 	sts_question_cancel(cancelled.question);
 	sts_server_free(world.server);
-	sts_keeper_free(world.keeper);
+	sts_cache_free(world.cache);
 	world.is_silent = false;
 	say(STS_LOOKUP_FETCHED, "1", TEXT("mx.a.b"));
-	open_keeper();
+	open_sts_cache();
 	serve(getuid());
 	wait_for(&asked);
 	assert_int_equal(asked.answer.kind, STS_FOUND);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: ISC
-/* A shelf against a model: any order of puts and removals while its thread works, starts anew, and
- * each call of the disk that fails: then the file keeps its old text. */
+/* A disk_cache against a model: any order of puts and removals while its thread works, starts anew,
+ * and each call of the disk that fails: then the file keeps its old text. */
 #include "base/buffer.h"
 #include "base/timestamp.h"
 #include "chance.h"
 #include "os/clock.h"
+#include "os/disk_cache/disk_cache.h"
 #include "os/file/file.h"
-#include "os/shelf/shelf.h"
 #include "scratch.h"
 #include "test.h"
 #include <errno.h>
@@ -22,7 +22,7 @@ enum call { OPEN, WRITE, SYNC, RENAME, UNLINK, CALLS };
 static struct {
 	struct os_loop *loop;
 	char path[SCRATCH_SIZE];
-	struct shelf *shelf;
+	struct disk_cache *disk_cache;
 	char model[NAMES][TEXT]; /* "": there is no file */
 	/* what the disk was asked, by the thread */
 	char calls[400];
@@ -120,9 +120,9 @@ static void take(void *context, struct str name, struct str text)
 	}
 }
 
-static void open_shelf(void)
+static void open_disk_cache(void)
 {
-	assert_int_equal(shelf_open(world.loop, world.path, &world.shelf), 0);
+	assert_int_equal(disk_cache_open(world.loop, world.path, &world.disk_cache), 0);
 }
 
 /* After all of it is written. */
@@ -131,9 +131,9 @@ static void check_all(void)
 	struct seen seen = {0};
 	unsigned count = 0, large = 0;
 
-	shelf_close(world.shelf);
-	open_shelf();
-	assert_int_equal(shelf_each(world.shelf, SIZE_MOST, take, &seen), 0);
+	disk_cache_close(world.disk_cache);
+	open_disk_cache();
+	assert_int_equal(disk_cache_each(world.disk_cache, SIZE_MOST, take, &seen), 0);
 	for (size_t i = 0; i < NAMES; i++) {
 		count += world.model[i][0] != '\0';
 		large += strlen(world.model[i]) > SIZE_MOST;
@@ -159,13 +159,13 @@ static void turn_loop(void)
 
 static void put(size_t i, const char *text)
 {
-	shelf_put(world.shelf, str_from(NAMES_OF[i]), str_from(text));
+	disk_cache_put(world.disk_cache, str_from(NAMES_OF[i]), str_from(text));
 	snprintf(world.model[i], TEXT, "%s", text);
 }
 
 static void remove_one(size_t i)
 {
-	shelf_remove(world.shelf, str_from(NAMES_OF[i]));
+	disk_cache_remove(world.disk_cache, str_from(NAMES_OF[i]));
 	world.model[i][0] = '\0';
 }
 
@@ -221,13 +221,13 @@ static void a_file_is_synced_before_it_is_renamed(void **state)
 	(void)state;
 	world.calls[0] = '\0';
 	put(1, "text");
-	shelf_close(world.shelf);
-	open_shelf();
+	disk_cache_close(world.disk_cache);
+	open_disk_cache();
 	assert_string_equal(world.calls, "unlink .new;open .new;write ;sync ;rename b.test;");
 	world.calls[0] = '\0';
 	remove_one(1);
-	shelf_close(world.shelf);
-	open_shelf();
+	disk_cache_close(world.disk_cache);
+	open_disk_cache();
 	assert_string_equal(world.calls, "unlink b.test;");
 }
 
@@ -240,7 +240,7 @@ static unsigned count_log_lines(FILE *log)
 
 	rewind(log);
 	while (fgets(line, sizeof line, log) != NULL)
-		count += strstr(line, "event=shelf_error") != NULL;
+		count += strstr(line, "event=disk_cache_error") != NULL;
 	return count;
 }
 
@@ -249,12 +249,12 @@ static void fail_once(enum call call, int error, bool is_removal)
 	world.fails = call;
 	world.error = error;
 	if (is_removal)
-		shelf_remove(world.shelf, str_from(NAMES_OF[2]));
+		disk_cache_remove(world.disk_cache, str_from(NAMES_OF[2]));
 	else
-		shelf_put(world.shelf, str_from(NAMES_OF[2]), STR("other"));
-	shelf_close(world.shelf);
+		disk_cache_put(world.disk_cache, str_from(NAMES_OF[2]), STR("other"));
+	disk_cache_close(world.disk_cache);
 	world.fails = CALLS;
-	open_shelf();
+	open_disk_cache();
 }
 
 /* Each call, once. */
@@ -290,7 +290,7 @@ static void errors_are_logged_once_a_minute(void **state)
 						   60999999, 61000000, 121000000};
 
 		world.time_us = times_us[i];
-		shelf_put(world.shelf, str_from("a"), STR("x"));
+		disk_cache_put(world.disk_cache, str_from("a"), STR("x"));
 		do
 			turn_loop();
 		while (strstr(world.calls, "sync") == NULL);
@@ -298,9 +298,9 @@ static void errors_are_logged_once_a_minute(void **state)
 			turn_loop();
 		world.calls[0] = '\0';
 	}
-	shelf_close(world.shelf);
+	disk_cache_close(world.disk_cache);
 	world.fails = CALLS;
-	open_shelf();
+	open_disk_cache();
 	fflush(stderr);
 	dup2(before, STDERR_FILENO);
 	close(before);
@@ -315,36 +315,36 @@ static void names_of_files(void **state)
 	(void)state;
 	memset(longest, 'x', sizeof longest);
 	for (size_t length = 252; length <= 254; length++)
-		assert_int_equal(shelf_is_name(str_slice(longest, length)), length <= 253);
+		assert_int_equal(disk_cache_is_name(str_slice(longest, length)), length <= 253);
 	for (int byte = 0; byte < 256; byte++) {
 		char name[] = {'a', (char)byte};
 		bool is_letter = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
 				 (byte >= '0' && byte <= '9') || byte == '-' || byte == '_';
 
-		assert_int_equal(shelf_is_name(str_slice(name, 2)), is_letter || byte == '.');
-		assert_int_equal(shelf_is_name(str_slice(name + 1, 1)), is_letter);
+		assert_int_equal(disk_cache_is_name(str_slice(name, 2)), is_letter || byte == '.');
+		assert_int_equal(disk_cache_is_name(str_slice(name + 1, 1)), is_letter);
 	}
-	assert_false(shelf_is_name(STR("")));
+	assert_false(disk_cache_is_name(STR("")));
 }
 
 static void directories_that_cannot_be(void **state)
 {
-	struct shelf *shelf = NULL;
+	struct disk_cache *disk_cache = NULL;
 	char path[SCRATCH_SIZE + 20];
 
 	(void)state;
 	snprintf(path, sizeof path, "%s/a/b", world.path);
-	assert_int_equal(shelf_open(world.loop, path, &shelf), -ENOENT);
+	assert_int_equal(disk_cache_open(world.loop, path, &disk_cache), -ENOENT);
 	put(0, "text");
-	shelf_close(world.shelf);
+	disk_cache_close(world.disk_cache);
 	snprintf(path, sizeof path, "%s/a", world.path);
-	assert_int_equal(shelf_open(world.loop, path, &shelf), -ENOTDIR);
-	assert_null(shelf);
-	open_shelf();
-	shelf_close(NULL);
+	assert_int_equal(disk_cache_open(world.loop, path, &disk_cache), -ENOTDIR);
+	assert_null(disk_cache);
+	open_disk_cache();
+	disk_cache_close(NULL);
 	snprintf(path, sizeof path, "%s/new", world.path);
-	assert_int_equal(shelf_open(world.loop, path, &shelf), 0);
-	shelf_close(shelf);
+	assert_int_equal(disk_cache_open(world.loop, path, &disk_cache), 0);
+	disk_cache_close(disk_cache);
 	assert_int_equal(rmdir(path), 0);
 }
 
@@ -357,14 +357,14 @@ static int set_up(void **state)
 	world.loop = os_loop_new();
 	if (scratch_make(world.path) < 0)
 		return -1;
-	open_shelf();
+	open_disk_cache();
 	return 0;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	shelf_close(world.shelf);
+	disk_cache_close(world.disk_cache);
 	os_loop_free(world.loop);
 	return scratch_remove(world.path);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-#include "policy/sts/keeper.h"
+#include "policy/sts/cache.h"
 #include "log/event.h"
 #include "os/clock.h"
 #include "policy/sts/internal.h"
@@ -52,10 +52,10 @@ static void save_stored_policy(const struct sts_entry *entry, const struct sts_s
 {
 	struct buffer file = {0};
 
-	if (entry->keeper->shelf == NULL)
+	if (entry->cache->disk_cache == NULL)
 		return;
 	sts_store_format(stored, &file);
-	shelf_put(entry->keeper->shelf, str_from(entry->domain), buffer_view(&file));
+	disk_cache_put(entry->cache->disk_cache, str_from(entry->domain), buffer_view(&file));
 	buffer_clear(&file);
 }
 
@@ -130,15 +130,15 @@ static void settle_checked_entry(struct sts_entry *entry)
 	entry->problem = STS_PROBLEM_NONE;
 }
 
-static void begin_queued(struct sts_keeper *keeper);
+static void begin_queued(struct sts_cache *cache);
 
 static void on_policy_lookup_result(void *context, const struct sts_lookup_result *result)
 {
 	struct sts_entry *entry = context;
-	struct sts_keeper *keeper = entry->keeper;
+	struct sts_cache *cache = entry->cache;
 
 	entry->lookup = NULL;
-	keeper->lookups--;
+	cache->lookups--;
 	switch (result->status) {
 	case STS_LOOKUP_FETCHED:
 		settle_checked_entry(entry);
@@ -159,25 +159,25 @@ static void on_policy_lookup_result(void *context, const struct sts_lookup_resul
 		break;
 	}
 	answer_sts_requests(entry);
-	begin_queued(keeper);
+	begin_queued(cache);
 }
 
 static void begin_policy_lookup(struct sts_entry *entry)
 {
-	struct sts_keeper *keeper = entry->keeper;
+	struct sts_cache *cache = entry->cache;
 	const char *known = is_valid(entry) && !is_policy_due(entry) ? entry->id : "";
 
-	keeper->lookups++;
-	entry->lookup = sts_lookup_new(keeper->resolver, keeper->https, entry->domain, known,
+	cache->lookups++;
+	entry->lookup = sts_lookup_new(cache->resolver, cache->https, entry->domain, known,
 				       on_policy_lookup_result, entry);
 }
 
-static void begin_queued(struct sts_keeper *keeper)
+static void begin_queued(struct sts_cache *cache)
 {
 	for (size_t rank = STS_RANKS; rank-- > 0;)
-		while (keeper->queues[rank] != NULL &&
-		       keeper->lookups < LOOKUPS_MAX + rank * RANK_MAX) {
-			struct sts_entry *entry = keeper->queues[rank];
+		while (cache->queues[rank] != NULL &&
+		       cache->lookups < LOOKUPS_MAX + rank * RANK_MAX) {
+			struct sts_entry *entry = cache->queues[rank];
 
 			sts_entry_leave_queue(entry);
 			begin_policy_lookup(entry);
@@ -187,15 +187,15 @@ static void begin_queued(struct sts_keeper *keeper)
 /* Also if it waits already, with a lower rank. */
 static void look_up(struct sts_entry *entry, enum sts_rank rank)
 {
-	struct sts_keeper *keeper = entry->keeper;
+	struct sts_cache *cache = entry->cache;
 
 	if (entry->lookup != NULL || (entry->is_queued && entry->rank >= rank))
 		return;
 	sts_entry_leave_queue(entry);
 	entry->rank = rank;
 	entry->is_queued = true;
-	DL_APPEND2(keeper->queues[rank], entry, queue_previous, queue_next);
-	begin_queued(keeper);
+	DL_APPEND2(cache->queues[rank], entry, queue_previous, queue_next);
+	begin_queued(cache);
 }
 
 static bool may_look_up(const struct sts_entry *entry)
@@ -209,12 +209,12 @@ static bool is_check_due(const struct sts_entry *entry)
 	       (entry->checked_us == 0 || os_clock_boot_us() - entry->checked_us >= CHECK_EVERY_US);
 }
 
-void sts_keeper_ask(struct sts_keeper *keeper, struct str domain, struct sts_request *request)
+void sts_cache_ask(struct sts_cache *cache, struct str domain, struct sts_request *request)
 {
-	struct sts_entry *entry = sts_entry_find(keeper, domain);
+	struct sts_entry *entry = sts_entry_find(cache, domain);
 
 	if (entry == NULL)
-		entry = sts_entry_add(keeper, domain);
+		entry = sts_entry_add(cache, domain);
 	sts_entry_leave_list(entry);
 	sts_entry_enter_list(entry);
 	entry->is_used = true;
@@ -242,10 +242,10 @@ void sts_request_cancel(struct sts_request *request)
 	request->entry = NULL;
 }
 
-bool sts_keeper_describe(struct sts_keeper *keeper, struct str domain, struct buffer *out,
-			 struct str *patterns_out)
+bool sts_cache_describe(struct sts_cache *cache, struct str domain, struct buffer *out,
+			struct str *patterns_out)
 {
-	const struct sts_entry *entry = sts_entry_find(keeper, domain);
+	const struct sts_entry *entry = sts_entry_find(cache, domain);
 	struct str patterns;
 	struct str pattern;
 
@@ -266,12 +266,12 @@ bool sts_keeper_describe(struct sts_keeper *keeper, struct str domain, struct bu
 /* Questions come before refreshes, which leave room for them. */
 static void on_sweep(void *context)
 {
-	struct sts_keeper *keeper = context;
+	struct sts_cache *cache = context;
 	struct sts_entry *entry;
 	struct sts_entry *next;
 	unsigned begun = 0;
 
-	DL_FOREACH_SAFE2 (keeper->kept.first, entry, next, next) {
+	DL_FOREACH_SAFE2 (cache->kept.first, entry, next, next) {
 		if (entry->lookup != NULL || entry->is_queued)
 			continue;
 		sts_age_settle(&entry->age);
@@ -279,18 +279,18 @@ static void on_sweep(void *context)
 			if (sts_age_is_over_for_good(&entry->age) && entry->requests == NULL)
 				sts_entry_forget_policy(entry);
 		} else if (is_policy_due(entry) && may_look_up(entry) && begun < REFRESHES_MAX &&
-			   keeper->lookups < LOOKUPS_MAX / 2) {
+			   cache->lookups < LOOKUPS_MAX / 2) {
 			begun++;
 			look_up(entry, STS_RANK_REMOTE);
 		}
 	}
-	os_timer_start(keeper->sweep, SWEEP_US);
+	os_timer_start(cache->sweep, SWEEP_US);
 }
 
 /* What it says of a damaged file is not known, so the policy is fetched again. */
 static void load_stored_policy(void *context, struct str name, struct str file)
 {
-	struct sts_keeper *keeper = context;
+	struct sts_cache *cache = context;
 	struct sts_entry *entry;
 	struct sts_stored stored;
 	const char *problem;
@@ -298,48 +298,49 @@ static void load_stored_policy(void *context, struct str name, struct str file)
 	if (name.length > STS_DOMAIN_MAX)
 		return;
 	problem = sts_store_parse(file, &stored);
-	entry = sts_entry_add(keeper, name);
+	entry = sts_entry_add(cache, name);
 	if (problem == NULL) {
 		keep_stored_policy(entry, &stored);
 		return;
 	}
 	log_event(EVENT_POLICY_DAMAGED, log_str(domain, name), log_string(reason, problem));
-	shelf_remove(keeper->shelf, name);
+	disk_cache_remove(cache->disk_cache, name);
 	look_up(entry, STS_RANK_REMOTE);
 }
 
-static void open_policy_shelf(struct sts_keeper *keeper, struct os_loop *loop, const char *path)
+static void open_policy_disk_cache(struct sts_cache *cache, struct os_loop *loop, const char *path)
 {
-	int error = shelf_open(loop, path, &keeper->shelf);
+	int error = disk_cache_open(loop, path, &cache->disk_cache);
 
 	if (error == 0)
-		error = shelf_each(keeper->shelf, STS_STORE_SIZE_MAX, load_stored_policy, keeper);
+		error = disk_cache_each(cache->disk_cache, STS_STORE_SIZE_MAX, load_stored_policy,
+					cache);
 	if (error < 0)
-		log_event(EVENT_SHELF_ERROR, log_string(directory, path), log_error(error));
+		log_event(EVENT_DISK_CACHE_ERROR, log_string(directory, path), log_error(error));
 }
 
-struct sts_keeper *sts_keeper_new(struct os_loop *loop, struct dns_resolver *resolver,
-				  struct https *https, const char *path)
+struct sts_cache *sts_cache_new(struct os_loop *loop, struct dns_resolver *resolver,
+				struct https *https, const char *path)
 {
-	struct sts_keeper *keeper = memory_alloc_zero(1, sizeof *keeper);
+	struct sts_cache *cache = memory_alloc_zero(1, sizeof *cache);
 
-	keeper->resolver = resolver;
-	keeper->https = https;
-	keeper->sweep = os_timer_new(loop, on_sweep, keeper);
-	open_policy_shelf(keeper, loop, path);
-	os_timer_start(keeper->sweep, 0);
-	return keeper;
+	cache->resolver = resolver;
+	cache->https = https;
+	cache->sweep = os_timer_new(loop, on_sweep, cache);
+	open_policy_disk_cache(cache, loop, path);
+	os_timer_start(cache->sweep, 0);
+	return cache;
 }
 
-void sts_keeper_free(struct sts_keeper *keeper)
+void sts_cache_free(struct sts_cache *cache)
 {
-	if (keeper == NULL)
+	if (cache == NULL)
 		return;
-	while (keeper->kept.first != NULL)
-		sts_entry_drop(keeper->kept.first);
-	while (keeper->plain.first != NULL)
-		sts_entry_drop(keeper->plain.first);
-	shelf_close(keeper->shelf);
-	os_timer_free(keeper->sweep);
-	free(keeper);
+	while (cache->kept.first != NULL)
+		sts_entry_drop(cache->kept.first);
+	while (cache->plain.first != NULL)
+		sts_entry_drop(cache->plain.first);
+	disk_cache_close(cache->disk_cache);
+	os_timer_free(cache->sweep);
+	free(cache);
 }

@@ -2,7 +2,7 @@
 /* The thread that delivers owner by owner: all orders of few owners, taken back at each of them,
  * all by one thread. The writer is played here, and waits where it is told to. */
 #include "base/attributes.h"
-#include "deliver/local/hand.h"
+#include "deliver/local/worker.h"
 #include "os/clock.h"
 #include "test.h"
 #include <pthread.h>
@@ -82,9 +82,9 @@ static void let_writer_go(void)
 	pthread_mutex_unlock(&play.mutex);
 }
 
-static void wait_until_done(struct local_hand *hand)
+static void wait_until_done(struct local_worker *worker)
 {
-	while (!local_hand_is_done(hand))
+	while (!local_worker_is_done(worker))
 		sched_yield();
 }
 
@@ -125,112 +125,112 @@ static size_t check_calls(size_t end, size_t count)
 	return calls;
 }
 
-static void give_group(struct local_hand *hand, size_t count, size_t stop)
+static void give_group(struct local_worker *worker, size_t count, size_t stop)
 {
 	const struct local_group group = {deliveries, owners, count};
 
 	play.calls = 0;
 	play.stop = stop;
 	now_us += 1000;
-	local_hand_give(hand, &writers[0], &group);
+	local_worker_give(worker, &writers[0], &group);
 }
 
-static void check_nobody_is_there(struct local_hand *hand)
+static void check_nobody_is_there(struct local_worker *worker)
 {
 	size_t first = 77;
 	size_t end = 78;
 
-	assert_false(local_hand_owner(hand, &first));
-	assert_false(local_hand_take_back(hand, now_us + 1000, &first, &end));
+	assert_false(local_worker_owner(worker, &first));
+	assert_false(local_worker_take_back(worker, now_us + 1000, &first, &end));
 	assert_true(first == 77 && end == 78);
 }
 
 /* The writer is at the owner whose first is FIRST: what follows is taken back once that one has had
  * his time, and not the process's own. */
-static void check_taken_back(struct local_hand *hand, size_t first, size_t count)
+static void check_taken_back(struct local_worker *worker, size_t first, size_t count)
 {
 	size_t first_out = 77;
 	size_t end_out = 77;
 
 	now_us += 10;
 	if (!owners[first].change) {
-		check_nobody_is_there(hand);
+		check_nobody_is_there(worker);
 		let_writer_go();
-		wait_until_done(hand);
+		wait_until_done(worker);
 		check_calls(count, count);
 		return;
 	}
-	assert_true(local_hand_owner(hand, &first_out));
+	assert_true(local_worker_owner(worker, &first_out));
 	assert_int_equal(first_out, first);
-	assert_false(local_hand_take_back(hand, now_us - 11, &first_out, &end_out));
+	assert_false(local_worker_take_back(worker, now_us - 11, &first_out, &end_out));
 	assert_int_equal(end_out, 77);
-	assert_true(local_hand_take_back(hand, now_us - 10, &first_out, &end_out));
+	assert_true(local_worker_take_back(worker, now_us - 10, &first_out, &end_out));
 	assert_int_equal(first_out, first);
 	assert_int_equal(end_out, end_of_owner(first, count));
 	for (size_t i = end_out; i < count; i++)
 		owners[i] = (struct os_process_user){.uid = 99}; /* they are the caller's */
 	let_writer_go();
-	wait_until_done(hand);
+	wait_until_done(worker);
 	assert_int_equal(play.end[play.calls - 1], end_out);
-	check_nobody_is_there(hand);
+	check_nobody_is_there(worker);
 }
 
-static void check_group(struct local_hand *hand, size_t number, size_t count)
+static void check_group(struct local_worker *worker, size_t number, size_t count)
 {
 	size_t calls;
 
 	set_owners(number, count);
-	give_group(hand, count, SIZE_MAX);
-	wait_until_done(hand);
+	give_group(worker, count, SIZE_MAX);
+	wait_until_done(worker);
 	calls = check_calls(count, count);
-	check_nobody_is_there(hand);
+	check_nobody_is_there(worker);
 	for (size_t stop = 0, first = 0; stop < calls; stop++) {
 		set_owners(number, count);
-		give_group(hand, count, stop);
+		give_group(worker, count, stop);
 		wait_until_writer_waits();
-		assert_false(local_hand_is_done(hand));
+		assert_false(local_worker_is_done(worker));
 		assert_int_equal(play.first[stop], first);
 		first = end_of_owner(first, count);
-		check_taken_back(hand, play.first[stop], count);
+		check_taken_back(worker, play.first[stop], count);
 	}
 }
 
 static void each_owners_deliveries_are_made_together(void **state)
 {
-	struct local_hand *hand;
+	struct local_worker *worker;
 	size_t numbers = 1;
 
 	(void)state;
 	memset(writers, 0, sizeof writers);
-	assert_int_equal(local_hand_new(NULL, &hand), 0);
+	assert_int_equal(local_worker_new(NULL, &worker), 0);
 	for (size_t count = 0; count <= SIZE_MAX_TRIED; count++, numbers *= OWNERS)
 		for (size_t number = 0; number < numbers; number += count < 4 ? 1 : 3)
-			check_group(hand, number, count);
+			check_group(worker, number, count);
 	assert_int_equal(writers[0].freed, 0);
-	local_hand_free(hand);
+	local_worker_free(worker);
 	assert_int_equal(writers[0].freed, 1);
 }
 
-/* It is the hand's until there is another one. */
+/* It is the worker's until there is another one. */
 static void a_writer_is_freed_once(void **state)
 {
 	const struct local_group group = {deliveries, owners, 1};
-	struct local_hand *hand;
+	struct local_worker *worker;
 
 	(void)state;
 	memset(writers, 0, sizeof writers);
 	play.stop = SIZE_MAX;
 	set_owners(1, 1);
-	assert_int_equal(local_hand_new(NULL, &hand), 0);
+	assert_int_equal(local_worker_new(NULL, &worker), 0);
 	for (size_t i = 0; i < 3; i++) {
 		play.calls = 0;
-		local_hand_give(hand, &writers[i > 0], &group);
-		wait_until_done(hand);
+		local_worker_give(worker, &writers[i > 0], &group);
+		wait_until_done(worker);
 		assert_ptr_equal(play.writer, &writers[i > 0]);
 		assert_int_equal(writers[0].freed, i > 0);
 		assert_int_equal(writers[1].freed, 0);
 	}
-	local_hand_free(hand);
+	local_worker_free(worker);
 	assert_int_equal(writers[0].freed, 1);
 	assert_int_equal(writers[1].freed, 1);
 }
@@ -239,15 +239,15 @@ static void a_writer_is_freed_once(void **state)
 static void what_was_given_is_done_before_the_end(void **state)
 {
 	const struct local_group group = {deliveries, owners, SIZE_MAX_TRIED};
-	struct local_hand *hand;
+	struct local_worker *worker;
 
 	(void)state;
 	play.stop = SIZE_MAX;
 	set_owners(0 + 1 * 5 + 2 * 25 + 3 * 125 + 4 * 625, SIZE_MAX_TRIED);
-	assert_int_equal(local_hand_new(NULL, &hand), 0);
+	assert_int_equal(local_worker_new(NULL, &worker), 0);
 	play.calls = 0;
-	local_hand_give(hand, &writers[0], &group);
-	local_hand_free(hand);
+	local_worker_give(worker, &writers[0], &group);
+	local_worker_free(worker);
 	assert_int_equal(play.calls, SIZE_MAX_TRIED);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /*
- * policy/sts/keeper.h - the policies of domains: looked up when somebody asks, kept to their
+ * policy/sts/cache.h - the policies of domains: looked up when somebody asks, kept to their
  * max_age in memory and on disk, and refreshed before that.
  *
  * A known policy is answered at once, and looked after behind that: its id is asked for once an
@@ -15,8 +15,8 @@
  * At most STS_KEPT_MAX domains with a policy, and as many without: those not asked for the longest
  * time are dropped for others.
  */
-#ifndef POLICY_STS_KEEPER_H
-#define POLICY_STS_KEEPER_H
+#ifndef POLICY_STS_CACHE_H
+#define POLICY_STS_CACHE_H
 
 #include "dns/resolver.h"
 #include "policy/https/https.h"
@@ -33,15 +33,15 @@ enum sts_rank {
 	STS_RANKS,
 };
 
-struct sts_keeper;
+struct sts_cache;
 struct sts_entry;
 
 /* PATH: the directory for the policies; if it cannot be used, they are only in memory, and that is
  * logged. RESOLVER and HTTPS are borrowed. */
-struct sts_keeper *sts_keeper_new(struct os_loop *loop, struct dns_resolver *resolver,
-				  struct https *https, const char *path);
+struct sts_cache *sts_cache_new(struct os_loop *loop, struct dns_resolver *resolver,
+				struct https *https, const char *path);
 /* Only after all requests were answered or cancelled. NULL is allowed. */
-void sts_keeper_free(struct sts_keeper *keeper);
+void sts_cache_free(struct sts_cache *cache);
 
 /* Storage of the caller, all zero or as it was left, except DONE, CONTEXT and RANK. */
 struct sts_request {
@@ -55,11 +55,11 @@ struct sts_request {
 
 /* DOMAIN: a host name of at most STS_DOMAIN_MAX bytes, lower case. DONE may be called before this
  * returns. */
-void sts_keeper_ask(struct sts_keeper *keeper, struct str domain, struct sts_request *request);
+void sts_cache_ask(struct sts_cache *cache, struct str domain, struct sts_request *request);
 /* Appends the lines of DOMAIN's policy, '\n' between them, as a report shows it (RFC 8460 section
  * 4.4), and points *PATTERNS_OUT to its hosts. False: none is known. */
-MUST_CHECK bool sts_keeper_describe(struct sts_keeper *keeper, struct str domain,
-				    struct buffer *out, struct str *patterns_out);
+MUST_CHECK bool sts_cache_describe(struct sts_cache *cache, struct str domain, struct buffer *out,
+				   struct str *patterns_out);
 /* DONE is not called any more. Does nothing if it is not waiting. */
 void sts_request_cancel(struct sts_request *request);
 

@@ -15,7 +15,7 @@
 
 static const int64_t LOOK_EVERY_US = SECOND_US / 50;
 
-static bool is_door(const struct bound_socket *bound)
+static bool is_mail_socket(const struct bound_socket *bound)
 {
 	return bound->kind == 0 && bound->port != 0 &&
 	       (strncmp(bound->name, "listen ", strlen("listen ")) == 0 ||
@@ -27,39 +27,39 @@ static void look_for_connection_room(void *context)
 	struct supervisor *supervisor = context;
 
 	if (!supervisor->is_stopping && limit_is_all_full(supervisor->limits, supervisor->classes))
-		os_timer_start(supervisor->doors, LOOK_EVERY_US);
+		os_timer_start(supervisor->mail_sockets, LOOK_EVERY_US);
 	else
-		serve_open_doors(supervisor);
+		serve_open_mail_sockets(supervisor);
 }
 
-void serve_close_doors(struct supervisor *supervisor)
+void serve_close_mail_sockets(struct supervisor *supervisor)
 {
-	if (supervisor->doors == NULL)
-		supervisor->doors =
+	if (supervisor->mail_sockets == NULL)
+		supervisor->mail_sockets =
 			os_timer_new(supervisor->loop, look_for_connection_room, supervisor);
 	if (supervisor->classes == NULL || supervisor->limits == NULL || supervisor->is_stopping ||
-	    os_timer_is_running(supervisor->doors) ||
+	    os_timer_is_running(supervisor->mail_sockets) ||
 	    !limit_is_all_full(supervisor->limits, supervisor->classes))
 		return;
 	for (size_t i = 0; i < supervisor->socket_count; i++) {
 		struct bound_socket *bound = &supervisor->sockets[i];
 
-		if (!is_door(bound))
+		if (!is_mail_socket(bound))
 			continue;
 		os_socket_shut(bound->descriptor);
 		bound->is_shut = true;
 	}
-	log_event_rated(EVENT_DOORS_CLOSED);
-	os_timer_start(supervisor->doors, LOOK_EVERY_US);
+	log_event_rated(EVENT_LISTEN_CLOSED);
+	os_timer_start(supervisor->mail_sockets, LOOK_EVERY_US);
 }
 
 /* One that cannot listen again has ended: it is bound anew (serve_watch_sockets()). */
-void serve_open_doors(struct supervisor *supervisor)
+void serve_open_mail_sockets(struct supervisor *supervisor)
 {
 	bool was_shut = false;
 
-	if (supervisor->doors != NULL)
-		os_timer_stop(supervisor->doors);
+	if (supervisor->mail_sockets != NULL)
+		os_timer_stop(supervisor->mail_sockets);
 	for (size_t i = 0; i < supervisor->socket_count; i++) {
 		struct bound_socket *bound = &supervisor->sockets[i];
 		int error;
@@ -74,5 +74,5 @@ void serve_open_doors(struct supervisor *supervisor)
 				  log_error(error));
 	}
 	if (was_shut)
-		log_event_rated(EVENT_DOORS_OPENED);
+		log_event_rated(EVENT_LISTEN_OPENED);
 }

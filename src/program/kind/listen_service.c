@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-#include "program/kind/door_service.h"
+#include "program/kind/listen_service.h"
 #include "base/panic.h"
 #include "base/timestamp.h"
 #include "intake/session.h"
@@ -48,8 +48,8 @@ static struct smtp_server_rules rules_of_smtp_server(const struct config *config
 	};
 }
 
-void door_service_fill(struct smtp_service *service, const struct config *config,
-		       const struct config_listen *listen)
+void listen_service_fill(struct smtp_service *service, const struct config *config,
+			 const struct config_listen *listen)
 {
 	service->protocol = protocols[listen->protocol];
 	service->stage = listen->stage;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
-/* A shelf: what it reads again, and what stands in the way of that. */
+/* A disk_cache: what it reads again, and what stands in the way of that. */
 #include "base/buffer.h"
+#include "os/disk_cache/disk_cache.h"
 #include "os/file/file.h"
-#include "os/shelf/shelf.h"
 #include "scratch.h"
 #include "test.h"
 #include <errno.h>
@@ -30,15 +30,15 @@ static void take(void *context, struct str name, struct str text)
 
 static void fill(struct os_loop *loop, const char *path)
 {
-	struct shelf *shelf;
+	struct disk_cache *disk_cache;
 
-	assert_int_equal(shelf_open(loop, path, &shelf), 0);
-	shelf_put(shelf, STR("small.test"), STR("old"));
-	shelf_put(shelf, STR("gone.test"), STR("text"));
-	shelf_put(shelf, STR("large.test"), STR("more than the sixteen bytes"));
-	shelf_put(shelf, STR("small.test"), STR("a\nb\n"));
-	shelf_remove(shelf, STR("gone.test"));
-	shelf_close(shelf);
+	assert_int_equal(disk_cache_open(loop, path, &disk_cache), 0);
+	disk_cache_put(disk_cache, STR("small.test"), STR("old"));
+	disk_cache_put(disk_cache, STR("gone.test"), STR("text"));
+	disk_cache_put(disk_cache, STR("large.test"), STR("more than the sixteen bytes"));
+	disk_cache_put(disk_cache, STR("small.test"), STR("a\nb\n"));
+	disk_cache_remove(disk_cache, STR("gone.test"));
+	disk_cache_close(disk_cache);
 }
 
 static void files_are_there_again(void **state)
@@ -46,14 +46,14 @@ static void files_are_there_again(void **state)
 	struct os_loop *loop = os_loop_new();
 	char path[SCRATCH_SIZE];
 	struct found found = {0};
-	struct shelf *shelf;
+	struct disk_cache *disk_cache;
 
 	(void)state;
 	assert_int_equal(scratch_make(path), 0);
 	fill(loop, path);
-	assert_int_equal(shelf_open(loop, path, &shelf), 0);
-	assert_int_equal(shelf_each(shelf, SIZE_MOST, take, &found), 0);
-	shelf_close(shelf);
+	assert_int_equal(disk_cache_open(loop, path, &disk_cache), 0);
+	assert_int_equal(disk_cache_each(disk_cache, SIZE_MOST, take, &found), 0);
+	disk_cache_close(disk_cache);
 	assert_true(found.count == 2 && found.has_small && found.has_large);
 	os_loop_free(loop);
 	assert_int_equal(scratch_remove(path), 0);
@@ -66,7 +66,7 @@ static void one_that_cannot_be_read_does_not_hide_others(void **state)
 	char path[SCRATCH_SIZE];
 	char odd[SCRATCH_SIZE + 16];
 	struct found found = {0};
-	struct shelf *shelf;
+	struct disk_cache *disk_cache;
 
 	(void)state;
 	assert_int_equal(scratch_make(path), 0);
@@ -75,9 +75,9 @@ static void one_that_cannot_be_read_does_not_hide_others(void **state)
 		snprintf(odd, sizeof odd, "%s/odd%u.test", path, i);
 		assert_int_equal(symlink("/nowhere", odd), 0);
 	}
-	assert_int_equal(shelf_open(loop, path, &shelf), 0);
-	assert_int_equal(shelf_each(shelf, SIZE_MOST, take, &found), -ELOOP);
-	shelf_close(shelf);
+	assert_int_equal(disk_cache_open(loop, path, &disk_cache), 0);
+	assert_int_equal(disk_cache_each(disk_cache, SIZE_MOST, take, &found), -ELOOP);
+	disk_cache_close(disk_cache);
 	assert_true(found.count == 2 && found.has_small && found.has_large);
 	os_loop_free(loop);
 	assert_int_equal(scratch_remove(path), 0);

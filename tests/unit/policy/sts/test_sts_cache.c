@@ -16,7 +16,7 @@
 
 /* --- in the place of the disk, and of the DNS and HTTPS --- */
 
-struct shelf {
+struct disk_cache {
 	struct buffer file; /* of the only domain */
 };
 
@@ -25,42 +25,42 @@ struct sts_lookup {
 	void *context;
 };
 
-static struct shelf disk;
+static struct disk_cache disk;
 static struct sts_lookup *lookup; /* that goes on */
 
-int shelf_open(struct os_loop *loop, const char *path, struct shelf **shelf_out)
+int disk_cache_open(struct os_loop *loop, const char *path, struct disk_cache **disk_cache_out)
 {
 	(void)loop;
 	(void)path;
-	*shelf_out = &disk;
+	*disk_cache_out = &disk;
 	return 0;
 }
 
-int shelf_each(struct shelf *shelf, size_t size_max,
-	       void (*each)(void *context, struct str name, struct str text), void *context)
+int disk_cache_each(struct disk_cache *disk_cache, size_t size_max,
+		    void (*each)(void *context, struct str name, struct str text), void *context)
 {
 	(void)size_max;
-	if (shelf->file.length > 0)
-		each(context, STR(DOMAIN), buffer_view(&shelf->file));
+	if (disk_cache->file.length > 0)
+		each(context, STR(DOMAIN), buffer_view(&disk_cache->file));
 	return 0;
 }
 
-void shelf_put(struct shelf *shelf, struct str name, struct str text)
+void disk_cache_put(struct disk_cache *disk_cache, struct str name, struct str text)
 {
 	(void)name;
-	buffer_reset(&shelf->file);
-	buffer_append_str(&shelf->file, text);
+	buffer_reset(&disk_cache->file);
+	buffer_append_str(&disk_cache->file, text);
 }
 
-void shelf_remove(struct shelf *shelf, struct str name)
+void disk_cache_remove(struct disk_cache *disk_cache, struct str name)
 {
 	(void)name;
-	buffer_reset(&shelf->file);
+	buffer_reset(&disk_cache->file);
 }
 
-void shelf_close(struct shelf *shelf)
+void disk_cache_close(struct disk_cache *disk_cache)
 {
-	(void)shelf;
+	(void)disk_cache;
 }
 
 struct sts_lookup *
@@ -103,16 +103,16 @@ static void fetch(void)
 	end_lookup(&result);
 }
 
-/* --- the keeper --- */
+/* --- the cache --- */
 
-static struct sts_keeper *begin(void)
+static struct sts_cache *begin(void)
 {
-	return sts_keeper_new(NULL, NULL, NULL, "x");
+	return sts_cache_new(NULL, NULL, NULL, "x");
 }
 
-static void end(struct sts_keeper *keeper)
+static void end(struct sts_cache *cache)
 {
-	sts_keeper_free(keeper);
+	sts_cache_free(cache);
 	assert_int_equal(fake_timers(), 0);
 }
 
@@ -125,12 +125,12 @@ static void note(void *context, const struct sts_answer *answer)
 }
 
 /* Whoever could not be answered at once is told that there is none. */
-static bool has_policy(struct sts_keeper *keeper)
+static bool has_policy(struct sts_cache *cache)
 {
 	enum sts_kind kind = STS_LATER;
 	struct sts_request request = {.done = note, .context = &kind};
 
-	sts_keeper_ask(keeper, STR(DOMAIN), &request);
+	sts_cache_ask(cache, STR(DOMAIN), &request);
 	if (lookup != NULL)
 		end_lookup(&(struct sts_lookup_result){.status = STS_LOOKUP_NO_ANSWER});
 	assert_int_not_equal(kind, STS_LATER);
@@ -148,12 +148,12 @@ static void pass(int64_t us)
 	}
 }
 
-static void learn(struct sts_keeper *keeper)
+static void learn(struct sts_cache *cache)
 {
 	enum sts_kind kind = STS_LATER;
 	struct sts_request request = {.done = note, .context = &kind};
 
-	sts_keeper_ask(keeper, STR(DOMAIN), &request);
+	sts_cache_ask(cache, STR(DOMAIN), &request);
 	fetch();
 	assert_int_equal(kind, STS_FOUND);
 }
@@ -164,81 +164,81 @@ static void the_clock_is_set(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(jumps); i++) {
-		struct sts_keeper *keeper;
+		struct sts_cache *cache;
 
 		fake_begin(1);
-		keeper = begin();
-		learn(keeper);
+		cache = begin();
+		learn(cache);
 		fake_set_wall(jumps[i]);
 		pass(5 * HOUR_US);
-		assert_true(has_policy(keeper));
+		assert_true(has_policy(cache));
 		fake_set_wall(-jumps[i]);
 		pass(5 * HOUR_US);
-		assert_true(has_policy(keeper));
+		assert_true(has_policy(cache));
 		assert_true(disk.file.length > 0);
 		fake_set_wall(jumps[i]);
 		pass(WEEK); /* now it has ended, by whatever clock */
-		assert_false(has_policy(keeper));
+		assert_false(has_policy(cache));
 		assert_int_equal(disk.file.length, 0);
-		end(keeper);
+		end(cache);
 	}
 }
 
 /* The same with one that was read from disk, while the clock was right. */
 static void the_clock_is_set_after_a_start(void **state)
 {
-	struct sts_keeper *keeper;
+	struct sts_cache *cache;
 
 	(void)state;
 	fake_begin(1);
-	keeper = begin();
-	learn(keeper);
+	cache = begin();
+	learn(cache);
 	pass(DAY_US);
-	end(keeper);
-	keeper = begin();
+	end(cache);
+	cache = begin();
 	fake_set_wall(YEAR);
 	pass(5 * HOUR_US);
-	assert_true(has_policy(keeper));
+	assert_true(has_policy(cache));
 	fake_set_wall(-YEAR);
-	assert_true(has_policy(keeper));
+	assert_true(has_policy(cache));
 	pass(WEEK);
-	assert_false(has_policy(keeper));
-	end(keeper);
+	assert_false(has_policy(cache));
+	end(cache);
 }
 
 static void a_start_while_the_clock_is_wrong(void **state)
 {
-	struct sts_keeper *keeper;
+	struct sts_cache *cache;
 
 	(void)state;
 	fake_begin(1);
-	keeper = begin();
-	learn(keeper);
-	end(keeper);
+	cache = begin();
+	learn(cache);
+	end(cache);
 	fake_set_wall(YEAR);
-	keeper = begin();
+	cache = begin();
 	pass(5 * HOUR_US);
-	assert_false(has_policy(keeper));
+	assert_false(has_policy(cache));
 	fake_set_wall(-YEAR);
-	assert_true(has_policy(keeper));
+	assert_true(has_policy(cache));
 	pass(HOUR_US);
 	fake_set_wall(YEAR); /* it is not believed again */
 	pass(HOUR_US);
-	assert_true(has_policy(keeper));
-	end(keeper);
+	assert_true(has_policy(cache));
+	end(cache);
 
 	/* one that has really ended goes a day later; and one from the future some time */
-	keeper = begin();
+	cache = begin();
 	pass(STS_AGE_DOUBT_US + HOUR_US);
 	assert_int_equal(disk.file.length, 0);
-	learn(keeper);
-	end(keeper);
+	learn(cache);
+	end(cache);
 	fake_set_wall(-YEAR);
-	keeper = begin();
-	assert_true(has_policy(keeper));
+	cache = begin();
+	assert_true(has_policy(cache));
 	pass(WEEK + HOUR_US);
-	assert_false(has_policy(keeper));
-	end(keeper);
+	assert_false(has_policy(cache));
+	end(cache);
 }
 
 /* --- when it is looked up again --- */
@@ -252,10 +252,10 @@ static void note_problem(void *context, const struct sts_answer *answer)
 	told = answer->problem;
 }
 
-static bool is_looked_up(struct sts_keeper *keeper, struct sts_request *request)
+static bool is_looked_up(struct sts_cache *cache, struct sts_request *request)
 {
 	*request = (struct sts_request){.done = note_problem};
-	sts_keeper_ask(keeper, STR(DOMAIN), request);
+	sts_cache_ask(cache, STR(DOMAIN), request);
 	return lookup != NULL;
 }
 
@@ -287,13 +287,13 @@ static void each_outcome_has_its_pause(void **state)
 		{STS_LOOKUP_NO_RECORD, 3601, 3600, 1},
 		{STS_LOOKUP_NO_RECORD, UINT32_MAX, 3600, 1},
 	};
-	struct sts_keeper *keeper;
+	struct sts_cache *cache;
 	struct sts_request request;
 
 	(void)state;
 	fake_begin(1);
-	keeper = begin();
-	assert_true(is_looked_up(keeper, &request));
+	cache = begin();
+	assert_true(is_looked_up(cache, &request));
 	for (size_t i = 0; i < COUNT_OF(rows); i++)
 		for (unsigned times = 0; times < rows[i].times; times++) {
 			bool is_failure = rows[i].status == STS_LOOKUP_FAILED;
@@ -307,14 +307,14 @@ static void each_outcome_has_its_pause(void **state)
 				assert_int_equal(told,
 						 is_failure ? STS_PROBLEM_FETCH : STS_PROBLEM_NONE);
 			fake_pass(rows[i].seconds * SECOND_US - 1);
-			assert_false(is_looked_up(keeper, &request));
+			assert_false(is_looked_up(cache, &request));
 			fake_pass(1);
-			if (!is_looked_up(keeper, &request))
+			if (!is_looked_up(cache, &request))
 				fail_msg("%zu: not after %lld seconds", i,
 					 (long long)rows[i].seconds);
 		}
 	end_lookup(&(struct sts_lookup_result){.status = STS_LOOKUP_NO_ANSWER});
-	end(keeper);
+	end(cache);
 }
 
 int main(void)
