@@ -295,8 +295,8 @@ static int check_access(const struct config *config, struct str text, bool *is_j
 			"allows is not checked\n",
 			strerror(-error));
 	if (os_process_is_root() || *config->user == '\0')
-		worst = serve_check_access(config, text, error == 0 ? &unit : NULL, true,
-					   print_machine_finding, is_json);
+		worst = supervisor_check_access(config, text, error == 0 ? &unit : NULL, true,
+						print_machine_finding, is_json);
 	machine_unit_clear(&unit);
 	return worst;
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: ISC
 /* stagepost serve */
-#include "supervisor/serve.h"
 #include "base/attributes.h"
 #include "base/buffer.h"
 #include "command/command.h"
 #include "os/process/process.h"
 #include "os/socket/inherited.h"
+#include "supervisor/supervisor.h"
 #include <stdio.h>
 
 static void tell_config_problems(const struct config_problems *problems, const char *file)
@@ -14,7 +14,7 @@ static void tell_config_problems(const struct config_problems *problems, const c
 
 	config_problems_print(problems, file, &text);
 	fwrite(buffer_data(&text), 1, text.length, stderr);
-	(void)serve_end(buffer_view(&text), COMMAND_NEVER);
+	(void)supervisor_end(buffer_view(&text), COMMAND_NEVER);
 }
 
 struct serve_options {
@@ -30,9 +30,11 @@ const struct command_option command_serve_options[] = {
 };
 
 /* What FILE names may be among the descriptors that are closed. */
-static struct serve_origin find_origin(const struct serve_options *options, struct buffer *names)
+static struct supervisor_origin find_origin(const struct serve_options *options,
+					    struct buffer *names)
 {
-	struct serve_origin origin = {.predecessor = -1, .inherited = os_inherited_count(names)};
+	struct supervisor_origin origin = {.predecessor = -1,
+					   .inherited = os_inherited_count(names)};
 
 	origin.names = buffer_view(names);
 	os_process_close_inherited(options->successor ? 1 : origin.inherited);
@@ -55,7 +57,7 @@ static int load_config_to_serve(const struct serve_options *options, struct buff
 int command_serve(const struct command *command, int argc, char **argv)
 {
 	struct serve_options options = {{NULL}};
-	struct serve_origin origin;
+	struct supervisor_origin origin;
 	struct config *config;
 	struct buffer text CLEANUP(buffer_clear) = {0};
 	struct buffer names CLEANUP(buffer_clear) = {0};
@@ -68,7 +70,7 @@ int command_serve(const struct command *command, int argc, char **argv)
 		return COMMAND_NEVER;
 	origin = find_origin(&options, &names);
 	logs_elsewhere = config->log_target == CONFIG_LOG_SYSLOG;
-	status = serve(options.common.config_file, buffer_view(&text), config, &origin);
+	status = supervisor_run(options.common.config_file, buffer_view(&text), config, &origin);
 	if (status != COMMAND_OK && logs_elsewhere)
 		fputs("stagepost serve: it has failed; why is in the log, which goes to syslog\n",
 		      stderr);

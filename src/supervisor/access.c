@@ -6,22 +6,22 @@
 #include <stdio.h>
 
 /* As whom they run: each list begins with the supervisor. */
-struct serve_identities {
+struct supervisor_identities {
 	struct program_users users;
 	struct os_process_user own;
 	gid_t groups[OS_PROCESS_GROUPS_MAX];
-	struct machine_process processes[SERVE_PROGRAMS + 1];
+	struct machine_process processes[SUPERVISOR_PROGRAMS + 1];
 	size_t count;
 };
 
-static void add_identity(struct serve_identities *identities, const char *program, const char *file,
-			 const struct os_process_user *user)
+static void add_identity(struct supervisor_identities *identities, const char *program,
+			 const char *file, const struct os_process_user *user)
 {
 	identities->processes[identities->count++] = (struct machine_process){program, file, user};
 }
 
 /* The unit starts the supervisor as a user of its own; without a unit, he is who asks. */
-static int find_own_user(struct serve_identities *identities, const struct machine_unit *unit)
+static int find_own_user(struct supervisor_identities *identities, const struct machine_unit *unit)
 {
 	struct os_process_user *own = &identities->own;
 	struct str user = unit != NULL ? machine_unit_user(unit) : STR("");
@@ -42,13 +42,13 @@ static int find_own_user(struct serve_identities *identities, const struct machi
 	return group.length > 0 ? os_process_group_find(name, &own->gid) : 0;
 }
 
-static void add_programs(struct serve_identities *identities, const struct config *config,
+static void add_programs(struct supervisor_identities *identities, const struct config *config,
 			 const struct machine_unit *unit)
 {
 	uint64_t capabilities = unit != NULL ? machine_unit_capabilities(unit) : UINT64_MAX;
 
-	for (size_t i = 0; i < SERVE_PROGRAMS; i++) {
-		const struct serve_program *program = &serve_programs[i];
+	for (size_t i = 0; i < SUPERVISOR_PROGRAMS; i++) {
+		const struct supervisor_program *program = &supervisor_programs[i];
 		struct os_process_user *user = &identities->users.programs[i].user;
 
 		if ((program->is_wanted != NULL && !program->is_wanted(config)) ||
@@ -60,11 +60,11 @@ static void add_programs(struct serve_identities *identities, const struct confi
 	}
 }
 
-int serve_check_access(const struct config *config, struct str text,
-		       const struct machine_unit *unit, bool reads_secrets, machine_found *found,
-		       void *context)
+int supervisor_check_access(const struct config *config, struct str text,
+			    const struct machine_unit *unit, bool reads_secrets,
+			    machine_found *found, void *context)
 {
-	static struct serve_identities identities;
+	static struct supervisor_identities identities;
 
 	identities.count = 0;
 	if (find_own_user(&identities, unit) < 0 ||

@@ -11,8 +11,8 @@
 /* Calls FOUND for each file or directory that one of them may not open (machine_check_access());
  * returns the worst severity, or -1. UNIT: the node will be started by it; NULL: as this process,
  * and in its view of the file system. */
-int serve_check_access(const struct config *config, struct str text,
-		       const struct machine_unit *unit, bool reads_secrets, machine_found *found,
-		       void *context);
+int supervisor_check_access(const struct config *config, struct str text,
+			    const struct machine_unit *unit, bool reads_secrets,
+			    machine_found *found, void *context);
 
 #endif

@@ -26,14 +26,14 @@ static void append_finding(struct buffer *out, const struct machine_finding *fin
 }
 
 /* By whether nothing can begin, or all else works; NULL: not kept. */
-struct serve_findings {
+struct supervisor_findings {
 	struct buffer *fatal;
 	struct buffer *others;
 };
 
 static void log_finding(void *context, const struct machine_finding *finding)
 {
-	const struct serve_findings *findings = context;
+	const struct supervisor_findings *findings = context;
 	bool is_fatal = finding->severity == MACHINE_FATAL;
 
 	if (finding->severity == MACHINE_WARNING)
@@ -62,8 +62,8 @@ static bool is_permanent(int error)
 	}
 }
 
-void serve_cannot(struct supervisor *supervisor, enum log_key field, const char *what,
-		  const char *reason, int error)
+void supervisor_cannot(struct supervisor *supervisor, enum log_key field, const char *what,
+		       const char *reason, int error)
 {
 	struct buffer *failure = &supervisor->failure;
 	struct os_process_caller user;
@@ -80,17 +80,17 @@ void serve_cannot(struct supervisor *supervisor, enum log_key field, const char 
 	supervisor->exit_status = is_permanent(error) ? COMMAND_NEVER : COMMAND_FAILED;
 }
 
-/* Another line would be another message. SUPERVISOR: see serve_notify(). */
+/* Another line would be another message. SUPERVISOR: see supervisor_notify(). */
 static void tell_failure(const struct supervisor *supervisor, struct str reason)
 {
 	char status[512];
 
 	snprintf(status, sizeof status, "STATUS=" STR_FORMAT, STR_ARGUMENTS(reason));
 	status[strcspn(status, "\n")] = '\0';
-	serve_notify(supervisor, status);
+	supervisor_notify(supervisor, status);
 }
 
-int serve_end(struct str failure, int status)
+int supervisor_end(struct str failure, int status)
 {
 	if (failure.length > 0)
 		tell_failure(NULL, failure);
@@ -99,18 +99,18 @@ int serve_end(struct str failure, int status)
 	return status;
 }
 
-bool serve_can_work(const struct config *config, struct str text, struct buffer *reason,
-		    struct buffer *faults)
+bool supervisor_can_work(const struct config *config, struct str text, struct buffer *reason,
+			 struct buffer *faults)
 {
-	struct serve_findings findings = {reason, faults};
+	struct supervisor_findings findings = {reason, faults};
 
 	if (machine_check(config, text, false, log_finding, &findings) == (int)MACHINE_FATAL)
 		return false;
-	return serve_check_access(config, text, NULL, false, log_finding, &findings) <
+	return supervisor_check_access(config, text, NULL, false, log_finding, &findings) <
 	       (int)MACHINE_FATAL;
 }
 
-void serve_announce_ready(struct supervisor *supervisor)
+void supervisor_announce_ready(struct supervisor *supervisor)
 {
 	int64_t wanted = 0;
 
@@ -125,23 +125,23 @@ void serve_announce_ready(struct supervisor *supervisor)
 	}
 	supervisor->was_ready = true;
 	log_event(EVENT_SERVE_READY, log_number(processes, wanted), log_string(release, VERSION));
-	serve_tell_predecessor(supervisor, UPGRADE_READY, STR(""));
-	serve_record_success(supervisor);
-	serve_tell_status(supervisor, "READY=1\n");
+	supervisor_tell_predecessor(supervisor, UPGRADE_READY, STR(""));
+	supervisor_record_success(supervisor);
+	supervisor_tell_status(supervisor, "READY=1\n");
 }
 
-void serve_give_up(struct supervisor *supervisor, struct str reason)
+void supervisor_give_up(struct supervisor *supervisor, struct str reason)
 {
 	if (supervisor->was_ready || supervisor->is_stopping)
 		return;
 	supervisor->exit_status = COMMAND_NEVER;
 	buffer_append_str(&supervisor->failure, reason);
 	tell_failure(supervisor, reason);
-	serve_tell_predecessor(supervisor, UPGRADE_FAILED, reason);
-	serve_stop(supervisor);
+	supervisor_tell_predecessor(supervisor, UPGRADE_FAILED, reason);
+	supervisor_stop(supervisor);
 }
 
-void serve_judge_end(struct supervisor *supervisor, const char *program, int status)
+void supervisor_judge_end(struct supervisor *supervisor, const char *program, int status)
 {
 	char text[160];
 
@@ -152,5 +152,5 @@ void serve_judge_end(struct supervisor *supervisor, const char *program, int sta
 		 "that it needs (SystemCallFilter of the unit?)",
 		 program);
 	log_event(EVENT_PROCESS_ERROR, log_string(program, program), log_string(reason, text));
-	serve_give_up(supervisor, str_from(text));
+	supervisor_give_up(supervisor, str_from(text));
 }

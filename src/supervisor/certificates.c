@@ -66,8 +66,8 @@ static bool is_in_force(const struct config *config, const struct config_certifi
 	return false;
 }
 
-bool serve_can_use_certificates(const struct supervisor *supervisor, const struct config *config,
-				struct buffer *reason)
+bool supervisor_can_use_certificates(const struct supervisor *supervisor,
+				     const struct config *config, struct buffer *reason)
 {
 	for (size_t i = 0; i < config->certificate_count; i++) {
 		const struct config_certificate *wanted = &config->certificates[i];

@@ -14,7 +14,7 @@
 static bool may_process_connect_to(const struct process *process, const char *path)
 {
 	const struct config *config = process->supervisor->config;
-	const struct serve_program *program = process->program;
+	const struct supervisor_program *program = process->program;
 	size_t run = strlen(config->run);
 
 	if (config->log_target == CONFIG_LOG_SYSLOG && strcmp(path, _PATH_LOG) == 0)
@@ -22,7 +22,7 @@ static bool may_process_connect_to(const struct process *process, const char *pa
 	if (program->may_connect != NULL && program->may_connect(config, path))
 		return true;
 	return strncmp(path, config->run, run) == 0 && path[run] == '/' &&
-	       serve_program_has_target(program, path + run + 1);
+	       supervisor_program_has_target(program, path + run + 1);
 }
 
 /* Of this machine, for the moment: who gets no answer asks again. */
@@ -65,7 +65,7 @@ static void end_pause_of_connector(void *context)
 static void on_question(void *context, unsigned events)
 {
 	struct process *process = context;
-	const struct serve_pace *pace = process->program->pace;
+	const struct supervisor_pace *pace = process->program->pace;
 	struct os_connector_question question;
 	int error = os_connector_hear(process->connector, &question);
 
@@ -73,7 +73,7 @@ static void on_question(void *context, unsigned events)
 	if (error == -EAGAIN)
 		return;
 	if (error == -EPIPE || error == -EBADMSG) {
-		serve_stop_connecting(process);
+		supervisor_stop_connecting(process);
 		return;
 	}
 	if (process->questions == 0)
@@ -86,14 +86,14 @@ static void on_question(void *context, unsigned events)
 		log_error_of(process, "receive", error);
 }
 
-int serve_start_connecting(struct process *process)
+int supervisor_start_connecting(struct process *process)
 {
 	int sockets[2];
 	int error = os_process_socket_pair(sockets);
 
 	if (error < 0)
 		return error;
-	serve_stop_connecting(process);
+	supervisor_stop_connecting(process);
 	if (process->connector_pause == NULL)
 		process->connector_pause =
 			os_timer_new(process->supervisor->loop, end_pause_of_connector, process);
@@ -104,7 +104,7 @@ int serve_start_connecting(struct process *process)
 	return 0;
 }
 
-void serve_stop_connecting(struct process *process)
+void supervisor_stop_connecting(struct process *process)
 {
 	if (process->connector_watch == NULL)
 		return;

@@ -67,7 +67,7 @@ static void on_process_control_lost(void *context, struct ipc_channel *channel)
 
 static const struct ipc_channel_handler handler = {on_process_message, on_process_control_lost};
 
-void serve_control_begin(struct process *process, int socket, serve_said *said)
+void supervisor_control_begin(struct process *process, int socket, supervisor_said *said)
 {
 	struct os_loop *loop = process->supervisor->loop;
 
@@ -79,7 +79,7 @@ void serve_control_begin(struct process *process, int socket, serve_said *said)
 	process->control = ipc_channel_new(loop, socket, &handler, process);
 }
 
-void serve_control_end(struct process *process)
+void supervisor_control_end(struct process *process)
 {
 	if (process->control_pause != NULL)
 		os_timer_stop(process->control_pause);

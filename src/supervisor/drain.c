@@ -22,7 +22,7 @@ static void note_drain(const struct supervisor *supervisor)
 			  log_error(error));
 }
 
-void serve_begin_drain(struct supervisor *supervisor)
+void supervisor_begin_drain(struct supervisor *supervisor)
 {
 	supervisor->is_draining = drain_is_wanted(supervisor->config->run);
 	if (supervisor->is_draining)
@@ -30,7 +30,7 @@ void serve_begin_drain(struct supervisor *supervisor)
 	note_drain(supervisor);
 }
 
-void serve_watch_drain(struct supervisor *supervisor)
+void supervisor_watch_drain(struct supervisor *supervisor)
 {
 	bool is_draining = drain_is_wanted(supervisor->config->run);
 
@@ -43,7 +43,7 @@ void serve_watch_drain(struct supervisor *supervisor)
 		log_event(EVENT_DRAIN_ENDED);
 	for (size_t i = 0; i < supervisor->process_count; i++)
 		if (faces_clients(&supervisor->processes[i]))
-			serve_set_up(&supervisor->processes[i]);
-	serve_tell_status(supervisor, "");
+			supervisor_set_up(&supervisor->processes[i]);
+	supervisor_tell_status(supervisor, "");
 	note_drain(supervisor);
 }

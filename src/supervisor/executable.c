@@ -21,7 +21,8 @@ static void path_of_executable(const struct supervisor *supervisor, const char *
  * for again when it is needed. */
 static void open_executable(struct supervisor *supervisor, const char *file)
 {
-	struct serve_executable *one = &supervisor->executables[supervisor->executable_count++];
+	struct supervisor_executable *one =
+		&supervisor->executables[supervisor->executable_count++];
 	char path[SERVE_EXECUTABLE_PATH_SIZE];
 	int error;
 
@@ -33,18 +34,19 @@ static void open_executable(struct supervisor *supervisor, const char *file)
 		log_event(EVENT_PROCESS_ERROR, log_string(file, path), log_error(error));
 }
 
-void serve_open_executables(struct supervisor *supervisor)
+void supervisor_open_executables(struct supervisor *supervisor)
 {
-	for (size_t i = 0; i < SERVE_PROGRAMS; i++) {
+	for (size_t i = 0; i < SUPERVISOR_PROGRAMS; i++) {
 		const char *file;
 
-		for (size_t k = 0; (file = serve_program_file(&serve_programs[i], k)) != NULL; k++)
+		for (size_t k = 0;
+		     (file = supervisor_program_file(&supervisor_programs[i], k)) != NULL; k++)
 			open_executable(supervisor, file);
 	}
 }
 
-pid_t serve_run_executable(const struct supervisor *supervisor, const char *file,
-			   const struct os_process_user *user, int control, int output)
+pid_t supervisor_run_executable(const struct supervisor *supervisor, const char *file,
+				const struct os_process_user *user, int control, int output)
 {
 	const char *arguments[] = {file, "--supervised", NULL};
 	char path[SERVE_EXECUTABLE_PATH_SIZE];

@@ -22,10 +22,10 @@ static void discard_inherited_socket(const struct supervisor *supervisor,
 	if (socket->name[0] == '\0')
 		return;
 	snprintf(text, sizeof text, "FDSTOREREMOVE=1\nFDNAME=%s", socket->name);
-	serve_notify(supervisor, text);
+	supervisor_notify(supervisor, text);
 }
 
-void serve_inherit(struct supervisor *supervisor, int descriptor, struct str name)
+void supervisor_inherit(struct supervisor *supervisor, int descriptor, struct str name)
 {
 	struct inherited_socket socket = {.descriptor = descriptor};
 
@@ -38,7 +38,7 @@ void serve_inherit(struct supervisor *supervisor, int descriptor, struct str nam
 	supervisor->inherited[supervisor->inherited_count++] = socket;
 }
 
-void serve_inherit_all(struct supervisor *supervisor, const struct serve_origin *origin)
+void supervisor_inherit_all(struct supervisor *supervisor, const struct supervisor_origin *origin)
 {
 	struct str names = origin->names;
 
@@ -46,7 +46,7 @@ void serve_inherit_all(struct supervisor *supervisor, const struct serve_origin 
 		struct str name = STR("");
 
 		(void)str_split(&names, ':', &name);
-		serve_inherit(supervisor, OS_INHERITED_FIRST + (int)i, name);
+		supervisor_inherit(supervisor, OS_INHERITED_FIRST + (int)i, name);
 	}
 }
 
@@ -61,8 +61,8 @@ static bool is_usable_socket(int descriptor, int kind, const union os_socket_add
 	return kind == SOCK_STREAM && os_socket_listen_again(descriptor, SERVE_LISTEN_BACKLOG) == 0;
 }
 
-int serve_find_inherited(struct supervisor *supervisor, int kind,
-			 const union os_socket_address *address)
+int supervisor_find_inherited(struct supervisor *supervisor, int kind,
+			      const union os_socket_address *address)
 {
 	for (size_t i = 0; i < supervisor->inherited_count; i++) {
 		struct inherited_socket found = supervisor->inherited[i];
@@ -93,7 +93,7 @@ static void log_unstored(const struct bound_socket *bound, int error)
 		  log_string(reason, "the service manager cannot be given it"), log_error(error));
 }
 
-void serve_store_socket(const struct supervisor *supervisor, const struct bound_socket *bound)
+void supervisor_store_socket(const struct supervisor *supervisor, const struct bound_socket *bound)
 {
 	char name[sizeof bound->name];
 	int error;
@@ -106,24 +106,24 @@ void serve_store_socket(const struct supervisor *supervisor, const struct bound_
 		log_unstored(bound, error);
 }
 
-void serve_forget_socket(const struct supervisor *supervisor, const struct bound_socket *bound)
+void supervisor_forget_socket(const struct supervisor *supervisor, const struct bound_socket *bound)
 {
 	char name[sizeof bound->name];
 	char text[sizeof bound->name + 40];
 
 	name_for_manager(bound, name);
 	snprintf(text, sizeof text, "FDSTOREREMOVE=1\nFDNAME=%s", name);
-	serve_notify(supervisor, text);
+	supervisor_notify(supervisor, text);
 	os_socket_close(bound->descriptor);
 }
 
-void serve_store_sockets(const struct supervisor *supervisor)
+void supervisor_store_sockets(const struct supervisor *supervisor)
 {
 	for (size_t i = 0; i < supervisor->socket_count; i++)
-		serve_store_socket(supervisor, &supervisor->sockets[i]);
+		supervisor_store_socket(supervisor, &supervisor->sockets[i]);
 }
 
-void serve_drop_inherited_at(struct supervisor *supervisor, uint16_t port)
+void supervisor_drop_inherited_at(struct supervisor *supervisor, uint16_t port)
 {
 	size_t kept = 0;
 
@@ -138,7 +138,7 @@ void serve_drop_inherited_at(struct supervisor *supervisor, uint16_t port)
 	supervisor->inherited_count = kept;
 }
 
-void serve_drop_inherited(struct supervisor *supervisor)
+void supervisor_drop_inherited(struct supervisor *supervisor)
 {
 	for (size_t i = 0; i < supervisor->inherited_count; i++)
 		discard_inherited_socket(supervisor, &supervisor->inherited[i]);

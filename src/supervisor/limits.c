@@ -32,7 +32,7 @@ static size_t number_of_process(const struct process *process)
 	return number;
 }
 
-static void close_row(struct serve_row *row)
+static void close_row(struct supervisor_row *row)
 {
 	if (row->name[0] == '\0')
 		return;
@@ -50,7 +50,7 @@ static void prepare_row_of_process(const struct supervisor *supervisor,
 }
 
 static int add_row_of_process(const struct process *process, struct limit_memory *limits,
-			      struct serve_row *row)
+			      struct supervisor_row *row)
 {
 	int error;
 
@@ -72,7 +72,7 @@ static int add_row_of_process(const struct process *process, struct limit_memory
 }
 
 static int add_rows(const struct supervisor *supervisor, struct limit_memory *limits,
-		    struct serve_row *rows)
+		    struct supervisor_row *rows)
 {
 	int error = 0;
 
@@ -82,10 +82,10 @@ static int add_rows(const struct supervisor *supervisor, struct limit_memory *li
 	return error;
 }
 
-int serve_prepare_limits(struct supervisor *supervisor, const struct config *config)
+int supervisor_prepare_limits(struct supervisor *supervisor, const struct config *config)
 {
 	struct limit_layout wanted = limit_layout_of(config);
-	struct serve_row rows[PROCESSES_MAX] = {0};
+	struct supervisor_row rows[PROCESSES_MAX] = {0};
 	struct hash_key old_key = supervisor->rates_key;
 	struct limit_memory *limits;
 	int error;
@@ -110,9 +110,9 @@ int serve_prepare_limits(struct supervisor *supervisor, const struct config *con
 	return error;
 }
 
-void serve_use_limits(struct supervisor *supervisor)
+void supervisor_use_limits(struct supervisor *supervisor)
 {
-	serve_open_mail_sockets(supervisor); /* the classes may be others */
+	supervisor_open_mail_sockets(supervisor); /* the classes may be others */
 	limit_classes_free(supervisor->classes);
 	supervisor->classes = limit_classes_new(supervisor->config);
 }
@@ -154,7 +154,7 @@ static bool gets_rows(const struct process *process)
 	       process->control != NULL;
 }
 
-void serve_send_rows(const struct process *process)
+void supervisor_send_rows(const struct process *process)
 {
 	const struct supervisor *supervisor = process->supervisor;
 	struct parcel parcel = {.count = 0};
@@ -167,7 +167,7 @@ void serve_send_rows(const struct process *process)
 	send_parcel(process, &parcel);
 }
 
-void serve_give_row(struct process *process)
+void supervisor_give_row(struct process *process)
 {
 	const struct supervisor *supervisor = process->supervisor;
 
@@ -185,7 +185,7 @@ void serve_give_row(struct process *process)
 	}
 }
 
-void serve_clear_row(const struct process *process)
+void supervisor_clear_row(const struct process *process)
 {
 	const struct supervisor *supervisor = process->supervisor;
 

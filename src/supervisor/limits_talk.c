@@ -64,7 +64,7 @@ static bool on_limits_question(void *client, struct ipc_channel *channel,
 	return true;
 }
 
-void serve_show_limits(struct supervisor *supervisor)
+void supervisor_show_limits(struct supervisor *supervisor)
 {
 	static const struct ipc_server_kind kind = {.clients_max = CLIENTS_MAX,
 						    .backlog_max = BACKLOG_MAX,
@@ -81,7 +81,7 @@ void serve_show_limits(struct supervisor *supervisor)
 	}
 }
 
-void serve_hide_limits(struct supervisor *supervisor)
+void supervisor_hide_limits(struct supervisor *supervisor)
 {
 	ipc_server_free(supervisor->limits_server);
 	supervisor->limits_server = NULL;

@@ -34,7 +34,7 @@ static const int64_t BURST_US = 2 * SECOND_US;
  * the same times, as a wakeup costs more than the lines do. */
 static const int64_t GATHER_US = SECOND_US / 40;
 
-int serve_log_open(struct process *process, int *to_out)
+int supervisor_log_open(struct process *process, int *to_out)
 {
 	int ends[2];
 	int error;
@@ -79,7 +79,7 @@ static void pass_lines(struct process *process, bool is_end)
 /* Returns the number of bytes. */
 static size_t read_process_output(struct process *process)
 {
-	struct serve_log *log = &process->log;
+	struct supervisor_log *log = &process->log;
 	ssize_t count = os_stream_read(log->from, buffer_reserve(&log->kept, READ_MAX), READ_MAX);
 
 	if (count <= 0)
@@ -91,7 +91,7 @@ static size_t read_process_output(struct process *process)
 /* The time at which it may be read again, after COUNT bytes. */
 static int64_t charge_process_for_output(struct process *process, size_t count)
 {
-	struct serve_log *log = &process->log;
+	struct supervisor_log *log = &process->log;
 	int64_t now_us = os_clock_monotonic_us();
 	int64_t excess_us;
 
@@ -118,7 +118,7 @@ static size_t read_log_lines(struct process *process)
 static void on_process_output_ready(void *context, unsigned events)
 {
 	struct process *process = context;
-	struct serve_log *log = &process->log;
+	struct supervisor_log *log = &process->log;
 
 	(void)events;
 	os_watch_set(log->watch, OS_WATCH_NONE);
@@ -129,7 +129,7 @@ static void on_process_output_ready(void *context, unsigned events)
 static void on_paused(void *context)
 {
 	struct process *process = context;
-	struct serve_log *log = &process->log;
+	struct supervisor_log *log = &process->log;
 	size_t count = read_log_lines(process);
 
 	if (count > 0)
@@ -138,9 +138,9 @@ static void on_paused(void *context)
 		os_watch_set(log->watch, OS_WATCH_READ);
 }
 
-void serve_log_begin(struct process *process, const char *file)
+void supervisor_log_begin(struct process *process, const char *file)
 {
-	struct serve_log *log = &process->log;
+	struct supervisor_log *log = &process->log;
 	struct os_loop *loop = process->supervisor->loop;
 
 	snprintf(log->name, sizeof log->name, "%s[%d]", file, (int)process->pid);
@@ -150,9 +150,9 @@ void serve_log_begin(struct process *process, const char *file)
 	log->pause = os_timer_new(loop, on_paused, process);
 }
 
-void serve_log_end(struct process *process)
+void supervisor_log_end(struct process *process)
 {
-	struct serve_log *log = &process->log;
+	struct supervisor_log *log = &process->log;
 
 	if (log->from < 0)
 		return;
@@ -165,5 +165,5 @@ void serve_log_end(struct process *process)
 	pass_lines(process, true);
 	os_file_close(log->from);
 	buffer_clear(&log->kept);
-	*log = (struct serve_log){.from = -1};
+	*log = (struct supervisor_log){.from = -1};
 }

@@ -29,10 +29,10 @@ static void look_for_connection_room(void *context)
 	if (!supervisor->is_stopping && limit_is_all_full(supervisor->limits, supervisor->classes))
 		os_timer_start(supervisor->mail_sockets, LOOK_EVERY_US);
 	else
-		serve_open_mail_sockets(supervisor);
+		supervisor_open_mail_sockets(supervisor);
 }
 
-void serve_close_mail_sockets(struct supervisor *supervisor)
+void supervisor_close_mail_sockets(struct supervisor *supervisor)
 {
 	if (supervisor->mail_sockets == NULL)
 		supervisor->mail_sockets =
@@ -53,8 +53,8 @@ void serve_close_mail_sockets(struct supervisor *supervisor)
 	os_timer_start(supervisor->mail_sockets, LOOK_EVERY_US);
 }
 
-/* One that cannot listen again has ended: it is bound anew (serve_watch_sockets()). */
-void serve_open_mail_sockets(struct supervisor *supervisor)
+/* One that cannot listen again has ended: it is bound anew (supervisor_watch_sockets()). */
+void supervisor_open_mail_sockets(struct supervisor *supervisor)
 {
 	bool was_shut = false;
 

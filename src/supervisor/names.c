@@ -16,13 +16,13 @@ enum { PART_SIZE = 65536, PARTS_MAX = 256 };
 static const char *const paths[SERVE_NAME_FILES] = {"/etc/hosts", "/etc/resolv.conf"};
 
 /* Of a file that is not there: zeros. */
-static struct serve_name_file identify_name_file(int file)
+static struct supervisor_name_file identify_name_file(int file)
 {
 	struct os_file_info info;
 
 	if (file < 0 || os_file_info(file, &info) < 0)
-		return (struct serve_name_file){0};
-	return (struct serve_name_file){
+		return (struct supervisor_name_file){0};
+	return (struct supervisor_name_file){
 		.device = info.device,
 		.inode = info.inode,
 		.size = info.size,
@@ -31,8 +31,8 @@ static struct serve_name_file identify_name_file(int file)
 	};
 }
 
-static bool is_same_name_file(const struct serve_name_file *one,
-			      const struct serve_name_file *other)
+static bool is_same_name_file(const struct supervisor_name_file *one,
+			      const struct supervisor_name_file *other)
 {
 	return one->device == other->device && one->inode == other->inode &&
 	       one->size == other->size && one->modified_us == other->modified_us &&
@@ -55,10 +55,10 @@ static uint64_t digest_of_name_file(int file)
 }
 
 /* Whoever writes it has a turn to finish. */
-static bool has_name_file_changed(struct serve_name_file *known, const char *path)
+static bool has_name_file_changed(struct supervisor_name_file *known, const char *path)
 {
 	int file = os_file_open(OS_FILE_HERE, path, OS_FILE_READ | OS_FILE_NO_BLOCK);
-	struct serve_name_file now = identify_name_file(file);
+	struct supervisor_name_file now = identify_name_file(file);
 	bool is_known = is_same_name_file(&now, known);
 	bool is_other = false;
 
@@ -82,7 +82,7 @@ static void tell_processes_of_name_files(const struct supervisor *supervisor)
 					 NULL, 0);
 }
 
-void serve_know_names(struct supervisor *supervisor)
+void supervisor_know_names(struct supervisor *supervisor)
 {
 	for (size_t i = 0; i < SERVE_NAME_FILES; i++) {
 		int file = os_file_open(OS_FILE_HERE, paths[i], OS_FILE_READ | OS_FILE_NO_BLOCK);
@@ -94,7 +94,7 @@ void serve_know_names(struct supervisor *supervisor)
 	}
 }
 
-void serve_watch_names(struct supervisor *supervisor)
+void supervisor_watch_names(struct supervisor *supervisor)
 {
 	bool is_other = false;
 

@@ -4,7 +4,7 @@
 #include "log/event.h"
 #include "supervisor/internal.h"
 
-void serve_notify(const struct supervisor *supervisor, const char *text)
+void supervisor_notify(const struct supervisor *supervisor, const char *text)
 {
 	bool is_ours = supervisor == NULL || supervisor->predecessor == NULL;
 	int error = is_ours ? os_notify(text) : 0;

@@ -19,7 +19,7 @@ static int prepare_directory(struct supervisor *supervisor, const char *path)
 		error = os_file_set_owner(path, supervisor->users.node.uid,
 					  supervisor->users.node.gid);
 	if (error < 0)
-		serve_cannot(supervisor, LOG_TEXT_directory, path, NULL, error);
+		supervisor_cannot(supervisor, LOG_TEXT_directory, path, NULL, error);
 	return error;
 }
 
@@ -44,7 +44,7 @@ static int open_to_search(const char *path)
 
 /* The directory of sockets belongs to root, with search permission for the group: whoever could
  * change it could replace any socket. */
-int serve_prepare_run(struct supervisor *supervisor)
+int supervisor_prepare_run(struct supervisor *supervisor)
 {
 	const char *path = supervisor->config->run;
 	gid_t before;
@@ -59,11 +59,11 @@ int serve_prepare_run(struct supervisor *supervisor)
 	if (error == 0)
 		error = open_to_search(path);
 	if (error < 0)
-		serve_cannot(supervisor, LOG_TEXT_directory, path, NULL, error);
+		supervisor_cannot(supervisor, LOG_TEXT_directory, path, NULL, error);
 	return error;
 }
 
-void serve_keep_good_config(const struct supervisor *supervisor)
+void supervisor_keep_good_config(const struct supervisor *supervisor)
 {
 	int error = good_config_write(supervisor->config, supervisor->file);
 
@@ -97,7 +97,7 @@ static int close_directory(const char *path, uid_t user)
 }
 
 /* Processes with users of their own share the owner's group. */
-int serve_prepare_queue(struct supervisor *supervisor)
+int supervisor_prepare_queue(struct supervisor *supervisor)
 {
 	const char *path = supervisor->config->queue;
 	int error = prepare_directory(supervisor, path);
@@ -107,11 +107,11 @@ int serve_prepare_queue(struct supervisor *supervisor)
 		return error;
 	error = close_directory(path, supervisor->users.node.uid);
 	if (error < 0)
-		serve_cannot(supervisor, LOG_TEXT_directory, path, NULL, error);
+		supervisor_cannot(supervisor, LOG_TEXT_directory, path, NULL, error);
 	return error;
 }
 
-int serve_prepare_data(struct supervisor *supervisor)
+int supervisor_prepare_data(struct supervisor *supervisor)
 {
 	const struct config_directory *directory = &supervisor->config->directory;
 	const struct os_process_user *user =
@@ -133,6 +133,6 @@ int serve_prepare_data(struct supervisor *supervisor)
 	if (error == 0 && user->change)
 		error = os_file_set_owner(parent, user->uid, user->gid);
 	if (error < 0)
-		serve_cannot(supervisor, LOG_TEXT_directory, parent, NULL, error);
+		supervisor_cannot(supervisor, LOG_TEXT_directory, parent, NULL, error);
 	return error;
 }

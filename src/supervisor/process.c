@@ -27,7 +27,8 @@ static bool is_process_wanted(const struct process *process)
 }
 
 static struct process *add_supervised_process(struct supervisor *supervisor,
-					      const struct serve_program *program, unsigned number)
+					      const struct supervisor_program *program,
+					      unsigned number)
 {
 	struct process *process = &supervisor->processes[supervisor->process_count++];
 
@@ -37,8 +38,8 @@ static struct process *add_supervised_process(struct supervisor *supervisor,
 	process->log.from = -1;
 	process->is_wanted = is_process_wanted(process);
 	process->delay_us = RESTART_DELAY_US;
-	process->restart = os_timer_new(supervisor->loop, serve_process_start, process);
-	process->again = os_timer_new(supervisor->loop, serve_set_up, process);
+	process->restart = os_timer_new(supervisor->loop, supervisor_process_start, process);
+	process->again = os_timer_new(supervisor->loop, supervisor_set_up, process);
 	return process;
 }
 
@@ -57,7 +58,7 @@ static void start_next(struct process *process)
 	int64_t after_us = os_clock_monotonic_us() - process->started_us;
 
 	if (after_us >= EXPENDABLE_PACE_US)
-		serve_process_start(process);
+		supervisor_process_start(process);
 	else
 		os_timer_start(process->restart, EXPENDABLE_PACE_US - after_us);
 }
@@ -87,14 +88,14 @@ static void renew_process(struct process *process)
 		successor = add_supervised_process(supervisor, process->program, process->number);
 	if (successor == NULL)
 		return; /* it will be started when this one has ended */
-	serve_give_row(successor);
+	supervisor_give_row(successor);
 	successor->is_retired = false;
 	successor->is_wanted = true;
 	process->is_retired = true;
 	process->is_wanted = false;
 	successor->delay_us = was_healthy(process) ? RESTART_DELAY_US : process->delay_us;
 	if (was_healthy(process))
-		serve_process_start(successor);
+		supervisor_process_start(successor);
 	else
 		start_later(successor);
 }
@@ -107,13 +108,13 @@ static void replace_expendable_process(const struct process *asker, struct str n
 
 	if (snprintf(socket, sizeof socket, STR_FORMAT, STR_ARGUMENTS(name)) >=
 		    (int)sizeof socket ||
-	    !serve_program_has_target(asker->program, socket))
+	    !supervisor_program_has_target(asker->program, socket))
 		return;
 	for (size_t i = 0; i < supervisor->process_count; i++) {
 		const struct process *process = &supervisor->processes[i];
 
 		if (process->pid == 0 || !process->is_ready || !process->program->is_expendable ||
-		    !serve_program_has_socket(process->program, process->number, socket))
+		    !supervisor_program_has_socket(process->program, process->number, socket))
 			continue;
 		log_event(EVENT_PROCESS_SILENT, log_string(program, process->program->name),
 			  log_number(pid, process->pid), log_string(by, asker->program->name));
@@ -127,29 +128,29 @@ static void on_process_request(struct process *process, const struct ipc_message
 		process->is_ready = true;
 		if (process->waits_since != process->pid) /* what a former one lacked is here */
 			buffer_clear(&process->waits);
-		serve_announce_ready(process->supervisor);
+		supervisor_announce_ready(process->supervisor);
 	}
 	if (message->type == CHILD_FAILED)
-		serve_give_up(process->supervisor, message->body);
+		supervisor_give_up(process->supervisor, message->body);
 	if (message->type == CHILD_WAITS)
-		serve_note_waits(process, message->body);
+		supervisor_note_waits(process, message->body);
 	if (message->type == CHILD_AGAIN)
 		os_timer_start(process->again, SERVE_SET_UP_AGAIN_US);
 	if (message->type == CHILD_RENEW)
 		renew_process(process);
 	if (message->type == CHILD_FULL)
-		serve_close_mail_sockets(process->supervisor);
+		supervisor_close_mail_sockets(process->supervisor);
 	if (message->type == CHILD_REPLACE)
 		replace_expendable_process(process, message->body);
 	if (message->type == CHILD_SAID)
-		serve_pass_transcript(process, message->body);
+		supervisor_pass_transcript(process, message->body);
 	if (message->type == CHILD_PENDING)
 		process->pending = unpack_u32(&(struct unpack){message->body, false});
 }
 
 static const char *program_file(const struct process *process)
 {
-	const struct serve_program *program = process->program;
+	const struct supervisor_program *program = process->program;
 
 	return program->file == NULL ? program->name : program->file(process->supervisor->config);
 }
@@ -158,22 +159,22 @@ static pid_t start_program(const struct process *process, int control, int outpu
 {
 	const struct supervisor *supervisor = process->supervisor;
 
-	return serve_run_executable(
+	return supervisor_run_executable(
 		supervisor, program_file(process),
 		&program_users_of(&supervisor->users, process->program->name)->user, control,
 		output);
 }
 
-void serve_process_start(void *context)
+void supervisor_process_start(void *context)
 {
 	struct process *process = context;
 	int sockets[2];
 	int output = -1;
 	int error = os_process_socket_pair(sockets);
 
-	serve_renew_token(process); /* before the process can present it */
+	supervisor_renew_token(process); /* before the process can present it */
 	if (error == 0) {
-		error = serve_log_open(process, &output);
+		error = supervisor_log_open(process, &output);
 		process->pid = error == 0 ? start_program(process, sockets[1], output) : error;
 		os_socket_close(sockets[1]);
 		os_file_close(output);
@@ -181,7 +182,7 @@ void serve_process_start(void *context)
 			error = (int)process->pid;
 			process->pid = 0;
 			os_socket_close(sockets[0]);
-			serve_log_end(process);
+			supervisor_log_end(process);
 		}
 	}
 	if (error < 0) {
@@ -191,25 +192,25 @@ void serve_process_start(void *context)
 		return;
 	}
 	process->started_us = os_clock_monotonic_us();
-	serve_log_begin(process, program_file(process));
-	serve_control_begin(process, sockets[0], on_process_request);
+	supervisor_log_begin(process, program_file(process));
+	supervisor_control_begin(process, sockets[0], on_process_request);
 	log_event(EVENT_PROCESS_STARTED, log_string(program, process->program->name),
 		  log_number(pid, process->pid));
-	error = serve_start_connecting(process);
+	error = supervisor_start_connecting(process);
 	if (error < 0) {
 		log_event(EVENT_PROCESS_ERROR, log_string(program, process->program->name),
 			  log_error(error));
 		os_process_kill(process->pid, SIGKILL); /* it will be restarted */
 		return;
 	}
-	serve_mend_sockets(process);
-	serve_set_up(process);
+	supervisor_mend_sockets(process);
+	supervisor_set_up(process);
 }
 
-void serve_add_processes(struct supervisor *supervisor)
+void supervisor_add_processes(struct supervisor *supervisor)
 {
-	for (size_t i = 0; i < SERVE_PROGRAMS; i++) {
-		const struct serve_program *program = &serve_programs[i];
+	for (size_t i = 0; i < SUPERVISOR_PROGRAMS; i++) {
+		const struct supervisor_program *program = &supervisor_programs[i];
 		uint32_t count = program->count == NULL ? 1 : program->count(supervisor->config);
 
 		for (unsigned number = 0; number < count; number++)
@@ -217,7 +218,7 @@ void serve_add_processes(struct supervisor *supervisor)
 	}
 }
 
-void serve_choose_processes(struct supervisor *supervisor)
+void supervisor_choose_processes(struct supervisor *supervisor)
 {
 	for (size_t i = 0; i < supervisor->process_count; i++) {
 		struct process *process = &supervisor->processes[i];
@@ -229,7 +230,7 @@ void serve_choose_processes(struct supervisor *supervisor)
 		if (process->is_wanted == was_wanted)
 			continue;
 		if (process->is_wanted && process->pid == 0)
-			serve_process_start(process);
+			supervisor_process_start(process);
 		else if (!process->is_wanted)
 			os_timer_stop(process->restart);
 		if (!process->is_wanted && process->control != NULL) {
@@ -239,7 +240,7 @@ void serve_choose_processes(struct supervisor *supervisor)
 	}
 }
 
-void serve_process_ended(struct process *process, int status)
+void supervisor_process_ended(struct process *process, int status)
 {
 	struct supervisor *supervisor = process->supervisor;
 	bool is_expected;
@@ -249,8 +250,8 @@ void serve_process_ended(struct process *process, int status)
 
 	if (process->control != NULL) /* it may have asked for a successor just before */
 		ipc_channel_receive(process->control);
-	serve_clear_row(process);
-	serve_log_end(process);
+	supervisor_clear_row(process);
+	supervisor_log_end(process);
 	os_process_status_format(status, text, sizeof text);
 	is_expected = supervisor->is_stopping || process->is_renewed || process->is_stopped;
 	log_event_like(log_write, is_expected ? EVENT_PROCESS_STOPPED : EVENT_PROCESS_ENDED,
@@ -263,13 +264,13 @@ void serve_process_ended(struct process *process, int status)
 	process->is_ready = false;
 	process->is_stopped = false;
 	process->is_renewed = false;
-	serve_control_end(process);
-	serve_stop_connecting(process);
-	serve_judge_end(supervisor, process->program->name, status);
+	supervisor_control_end(process);
+	supervisor_stop_connecting(process);
+	supervisor_judge_end(supervisor, process->program->name, status);
 	if (supervisor->is_stopping || !process->is_wanted)
 		return;
 	if (is_at_once) { /* it may be wanted again meanwhile */
-		serve_process_start(process);
+		supervisor_process_start(process);
 		return;
 	}
 	if (process->program->is_expendable && was_ready) {

@@ -5,9 +5,9 @@
 #include "supervisor/start/backend.h"
 #include <string.h>
 
-static const struct serve_pace ONES_OWN = {16, SECOND_US};
+static const struct supervisor_pace ONES_OWN = {16, SECOND_US};
 /* For LMTP servers, which may need a connection for each message. */
-static const struct serve_pace SERVERS = {500, SECOND_US / 10};
+static const struct supervisor_pace SERVERS = {500, SECOND_US / 10};
 
 static bool is_directory_configured(const struct config *config)
 {
@@ -96,7 +96,7 @@ static bool is_lmtp_server(const struct config *config, const char *path)
 }
 
 /* In the order in which they are started. */
-const struct serve_program serve_programs[SERVE_PROGRAMS] = {
+const struct supervisor_program supervisor_programs[SUPERVISOR_PROGRAMS] = {
 	{.name = "queue",
 	 .turn = TURN_LAST,
 	 .sockets = {"queue", "submit"},
@@ -228,28 +228,28 @@ const struct serve_program serve_programs[SERVE_PROGRAMS] = {
 	 .has_site_key = true},
 };
 
-const char *serve_program_file(const struct serve_program *program, size_t i)
+const char *supervisor_program_file(const struct supervisor_program *program, size_t i)
 {
 	if (program->file == NULL)
 		return i == 0 ? program->name : NULL;
-	return i < SERVE_FILES_MAX ? program->files[i] : NULL;
+	return i < SUPERVISOR_FILES_MAX ? program->files[i] : NULL;
 }
 
-bool serve_program_has_socket(const struct serve_program *program, unsigned number,
-			      const char *name)
+bool supervisor_program_has_socket(const struct supervisor_program *program, unsigned number,
+				   const char *name)
 {
 	size_t length = strcspn(name, " ");
 
-	for (size_t i = 0; i < SERVE_SOCKETS_MAX && program->sockets[i] != NULL; i++)
+	for (size_t i = 0; i < SUPERVISOR_SOCKETS_MAX && program->sockets[i] != NULL; i++)
 		if (strlen(program->sockets[i]) == length &&
 		    memcmp(program->sockets[i], name, length) == 0)
 			return !program->has_socket_each || i == number;
 	return false;
 }
 
-bool serve_program_has_target(const struct serve_program *program, const char *name)
+bool supervisor_program_has_target(const struct supervisor_program *program, const char *name)
 {
-	for (size_t i = 0; i < SERVE_TARGETS_MAX && program->targets[i] != NULL; i++)
+	for (size_t i = 0; i < SUPERVISOR_TARGETS_MAX && program->targets[i] != NULL; i++)
 		if (strcmp(program->targets[i], name) == 0)
 			return true;
 	return false;

@@ -10,26 +10,26 @@
 #include "config/config.h"
 
 enum {
-	SERVE_PROGRAMS = 18,
-	SERVE_SOCKETS_MAX = 2,
-	SERVE_TARGETS_MAX = 5,
-	SERVE_FILES_MAX = 3,
+	SUPERVISOR_PROGRAMS = 18,
+	SUPERVISOR_SOCKETS_MAX = 2,
+	SUPERVISOR_TARGETS_MAX = 5,
+	SUPERVISOR_FILES_MAX = 3,
 };
 
 /* The order of a stop: first the intake, while what it has accepted can still be queued; then the
  * manager, while its helpers can finish; then the helpers; then those that they ask, such as the
  * directory and "launch"; "queue" last. */
-enum serve_turn { TURN_INTAKE, TURN_MANAGER, TURN_HELPERS, TURN_DIRECTORY, TURN_LAST };
+enum supervisor_turn { TURN_INTAKE, TURN_MANAGER, TURN_HELPERS, TURN_DIRECTORY, TURN_LAST };
 
 /* A process that requests more connections waits for the rest of the pause. */
-struct serve_pace {
+struct supervisor_pace {
 	unsigned questions;
 	int64_t pause_us;
 };
 
-struct serve_program {
+struct supervisor_program {
 	const char *name;
-	enum serve_turn turn;
+	enum supervisor_turn turn;
 	/* The number of processes, by the configuration at the start. NULL: one. */
 	uint32_t (*count)(const struct config *config);
 	/* Whether they run, by the present configuration. NULL: always. */
@@ -37,24 +37,24 @@ struct serve_program {
 	/* The executable's file name. NULL: NAME. */
 	const char *(*file)(const struct config *config);
 	/* All that FILE may return, if it is not NULL. */
-	const char *files[SERVE_FILES_MAX];
+	const char *files[SUPERVISOR_FILES_MAX];
 	/* Whether it must be able to change to the owners of mailboxes or programs. NULL: never. */
 	bool (*becomes_others)(const struct config *config);
 	/* It keeps the capabilities in the table of rights, also as a user of its own, if the
 	 * supervisor has them. */
 	bool keeps_rights;
 	/* Sockets that it gets, by their names in child.h up to the space. */
-	const char *sockets[SERVE_SOCKETS_MAX];
+	const char *sockets[SUPERVISOR_SOCKETS_MAX];
 	/* Of several processes, each gets one of them, and there are as many. */
 	bool has_socket_each;
 	/* It dies over what strangers send: is started again at once, and killed if a process that
 	 * asks it says that it does not answer (CHILD_REPLACE). */
 	bool is_expendable;
 	/* Sockets in the run directory to which connections are made for it, */
-	const char *targets[SERVE_TARGETS_MAX];
+	const char *targets[SUPERVISOR_TARGETS_MAX];
 	/* and whether to PATH. NULL: no other. */
 	bool (*may_connect)(const struct config *config, const char *path);
-	const struct serve_pace *pace;
+	const struct supervisor_pace *pace;
 	bool writes_log;   /* directly; others have a pipe to the supervisor */
 	bool is_watched;   /* its sessions can be watched */
 	bool counts;       /* sessions, or mail that waits for them, in a row of limit/memory.h */
@@ -62,14 +62,14 @@ struct serve_program {
 	bool has_site_key; /* it marks mail against loops, or looks for marks */
 };
 
-extern const struct serve_program serve_programs[SERVE_PROGRAMS];
+extern const struct supervisor_program supervisor_programs[SUPERVISOR_PROGRAMS];
 
 /* The file names of PROGRAM's executables, from I = 0 on; NULL: no more. */
-const char *serve_program_file(const struct serve_program *program, size_t i);
+const char *supervisor_program_file(const struct supervisor_program *program, size_t i);
 /* Whether process NUMBER, from 0 on, of PROGRAM uses the socket called NAME. */
-bool serve_program_has_socket(const struct serve_program *program, unsigned number,
-			      const char *name);
+bool supervisor_program_has_socket(const struct supervisor_program *program, unsigned number,
+				   const char *name);
 /* Whether connections to the socket called NAME in the run directory are made for it. */
-bool serve_program_has_target(const struct serve_program *program, const char *name);
+bool supervisor_program_has_target(const struct supervisor_program *program, const char *name);
 
 #endif

@@ -50,8 +50,8 @@ static void refuse_fixed(struct supervisor *supervisor, const char *setting)
 /* Those of the configuration in force, without those that were bound for the new one. */
 static void keep_sockets(struct supervisor *supervisor)
 {
-	(void)!serve_bind_sockets(supervisor, supervisor->config, 0);
-	serve_drop_sockets(supervisor);
+	(void)!supervisor_bind_sockets(supervisor, supervisor->config, 0);
+	supervisor_drop_sockets(supervisor);
 }
 
 static void refuse_sockets(struct supervisor *supervisor)
@@ -93,13 +93,14 @@ static void take_over_reloaded_config(struct supervisor *supervisor, struct conf
 		os_process_hide_memory();
 	supervisor->text = *text;
 	*text = old_text;
-	serve_keep_good_config(supervisor);
-	serve_use_limits(supervisor);
-	(void)!serve_prepare_data(supervisor); /* it logs; the directory process reports it, too */
+	supervisor_keep_good_config(supervisor);
+	supervisor_use_limits(supervisor);
+	(void)!supervisor_prepare_data(
+		supervisor); /* it logs; the directory process reports it, too */
 	for (size_t i = 0; i < supervisor->process_count; i++)
-		serve_set_up(&supervisor->processes[i]);
-	serve_choose_processes(supervisor);
-	serve_drop_sockets(supervisor);
+		supervisor_set_up(&supervisor->processes[i]);
+	supervisor_choose_processes(supervisor);
+	supervisor_drop_sockets(supervisor);
 	config_free(old);
 	log_event(EVENT_CONFIG_RELOADED, log_string(file, supervisor->file));
 }
@@ -108,7 +109,7 @@ static bool can_use_certificates(struct supervisor *supervisor, const struct con
 {
 	struct buffer reason CLEANUP(buffer_clear) = {0};
 
-	if (serve_can_use_certificates(supervisor, config, &reason))
+	if (supervisor_can_use_certificates(supervisor, config, &reason))
 		return true;
 	log_event(EVENT_CONFIG_REFUSED, log_str(problem, buffer_view(&reason)));
 	refuse_reload(supervisor, buffer_view(&reason));
@@ -130,13 +131,14 @@ static void try_reload(struct supervisor *supervisor)
 		refuse_problems(supervisor, &problems);
 	} else if (fixed != NULL) {
 		refuse_fixed(supervisor, fixed);
-	} else if (!serve_can_work(config, buffer_view(&text), &supervisor->reload.reason, NULL)) {
+	} else if (!supervisor_can_work(config, buffer_view(&text), &supervisor->reload.reason,
+					NULL)) {
 		supervisor->reload.is_refused = true;
 	} else if (!can_use_certificates(supervisor, config)) {
 		; /* it is refused */
-	} else if (serve_bind_sockets(supervisor, config, 0) < 0) {
+	} else if (supervisor_bind_sockets(supervisor, config, 0) < 0) {
 		refuse_sockets(supervisor);
-	} else if (serve_prepare_limits(supervisor, config) < 0) {
+	} else if (supervisor_prepare_limits(supervisor, config) < 0) {
 		refuse_reload(supervisor, STR("there is no memory to count sessions in"));
 		keep_sockets(supervisor);
 	} else {
@@ -159,7 +161,7 @@ static void write_reload_record(const struct supervisor *supervisor)
 			  log_error(error));
 }
 
-void serve_reload(void *context)
+void supervisor_reload(void *context)
 {
 	struct supervisor *supervisor = context;
 	struct request_record *record = &supervisor->reload;

@@ -101,10 +101,10 @@ static void tell_unseen(struct process *process, const char *path, int error)
 			  log_string(user, supervisor->config->user), log_error(error));
 		buffer_append_format(&text, "%s: %s: %s", reason, path, strerror(-error));
 	}
-	serve_note_waits(process, buffer_view(&text));
+	supervisor_note_waits(process, buffer_view(&text));
 }
 
-int serve_open_seen(struct process *process)
+int supervisor_open_seen(struct process *process)
 {
 	struct supervisor *supervisor = process->supervisor;
 	struct seen_file seen = {.supervisor = supervisor};

@@ -10,8 +10,8 @@ static void send_users(struct process *process)
 	const struct supervisor *supervisor = process->supervisor;
 	struct buffer body = {0};
 
-	for (size_t i = 0; i < SERVE_PROGRAMS; i++) {
-		pack_str(&body, str_from(serve_programs[i].name));
+	for (size_t i = 0; i < SUPERVISOR_PROGRAMS; i++) {
+		pack_str(&body, str_from(supervisor_programs[i].name));
 		pack_u32(&body, supervisor->users.programs[i].user.uid);
 	}
 	ipc_channel_send(process->control, CHILD_USERS, 0, buffer_view(&body), NULL, 0);
@@ -49,7 +49,7 @@ static void send_sockets_to_process(struct process *process)
 		const struct bound_socket *bound = &supervisor->sockets[i];
 
 		if (bound->is_wanted &&
-		    serve_program_has_socket(process->program, process->number, bound->name))
+		    supervisor_program_has_socket(process->program, process->number, bound->name))
 			ipc_channel_send(process->control, CHILD_SOCKET, 0, str_from(bound->name),
 					 &bound->descriptor, 1);
 	}
@@ -80,14 +80,14 @@ static int open_process_files(struct process *process, struct process_files *fil
 		return text;
 	}
 	if (process->program->is_told_seen)
-		files_out->seen = serve_open_seen(process);
+		files_out->seen = supervisor_open_seen(process);
 	if (!process->program->is_told_seen || files_out->seen >= 0)
 		return 0;
 	os_file_close(text);
 	return files_out->seen;
 }
 
-void serve_set_up(void *context)
+void supervisor_set_up(void *context)
 {
 	struct process *process = context;
 	struct process_files files;
@@ -102,7 +102,7 @@ void serve_set_up(void *context)
 			 &files.configuration, 1);
 	os_file_close(files.configuration);
 	send_users(process);
-	serve_send_tokens(process);
+	supervisor_send_tokens(process);
 	send_sockets_to_process(process);
 	if (files.seen >= 0) {
 		ipc_channel_send(process->control, CHILD_SOCKET, 0, STR("directory_seen"),
@@ -110,7 +110,7 @@ void serve_set_up(void *context)
 		os_file_close(files.seen);
 	}
 	send_whether_to_drain(process);
-	serve_send_rows(process);
-	serve_send_transcript(process);
+	supervisor_send_rows(process);
+	supervisor_send_transcript(process);
 	ipc_channel_send(process->control, CHILD_START, 0, STR(""), NULL, 0);
 }

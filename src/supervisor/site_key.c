@@ -24,7 +24,7 @@ static bool read_id(char id[ID_DIGITS])
 	return length == ID_DIGITS && memchr(id, '\n', ID_DIGITS) == NULL;
 }
 
-struct hash_key serve_make_site_key(void)
+struct hash_key supervisor_make_site_key(void)
 {
 	static const unsigned char use[] = "stagepost site key 1";
 	unsigned char digest[DIGEST_SIZE];

@@ -111,8 +111,8 @@ static int bind_socket(struct supervisor *supervisor, struct bound_socket *bound
 
 	if (error < 0)
 		return error;
-	descriptor = serve_find_inherited(supervisor, bound->kind != 0 ? bound->kind : SOCK_STREAM,
-					  &place);
+	descriptor = supervisor_find_inherited(
+		supervisor, bound->kind != 0 ? bound->kind : SOCK_STREAM, &place);
 	if (descriptor < 0)
 		descriptor = bind_at(supervisor, bound, &place);
 	if (descriptor >= 0)
@@ -160,7 +160,7 @@ static int bind_until(struct supervisor *supervisor, struct bound_socket *bound)
 	if (descriptor == -EADDRINUSE)
 		descriptor = bind_beside_unwanted(supervisor, bound);
 	if (descriptor == -EADDRINUSE)
-		serve_drop_inherited_at(supervisor, bound->port);
+		supervisor_drop_inherited_at(supervisor, bound->port);
 	if (descriptor == -EADDRINUSE && os_clock_monotonic_us() < supervisor->bind_until_us)
 		log_event(EVENT_LISTEN_WAITS, log_string(address, address_in_socket_name(bound)),
 			  log_error(descriptor));
@@ -193,14 +193,14 @@ static int keep_bound_socket(struct supervisor *supervisor, struct bound_socket 
 
 		buffer_append_format(&supervisor->unbound, "%s: %s", wanted->name,
 				     reason != NULL ? reason : strerror(-descriptor));
-		serve_cannot(supervisor, LOG_TEXT_socket, wanted->name, reason, descriptor);
+		supervisor_cannot(supervisor, LOG_TEXT_socket, wanted->name, reason, descriptor);
 		return descriptor;
 	}
 	*bound = *wanted;
 	bound->descriptor = descriptor;
 	bound->is_wanted = true;
 	supervisor->socket_count++;
-	serve_store_socket(supervisor, bound);
+	supervisor_store_socket(supervisor, bound);
 	return 0;
 }
 
@@ -236,7 +236,7 @@ static int bind_run_socket(struct supervisor *supervisor, const char *name, int 
 	return keep_bound_socket(supervisor, &wanted);
 }
 
-void serve_drop_sockets(struct supervisor *supervisor)
+void supervisor_drop_sockets(struct supervisor *supervisor)
 {
 	size_t kept = 0;
 
@@ -251,7 +251,7 @@ void serve_drop_sockets(struct supervisor *supervisor)
 		 * meant for another one at its address */
 		if (bound->port != 0)
 			os_socket_shut(bound->descriptor);
-		serve_forget_socket(supervisor, bound);
+		supervisor_forget_socket(supervisor, bound);
 	}
 	supervisor->socket_count = kept;
 }
@@ -272,8 +272,8 @@ static const char *use_of_bound_listen(const struct config_listen *listen)
 	return config_is_qmtp(listen) ? "qmtp" : "listen";
 }
 
-int serve_bind_sockets(struct supervisor *supervisor, const struct config *config,
-		       int64_t patience_us)
+int supervisor_bind_sockets(struct supervisor *supervisor, const struct config *config,
+			    int64_t patience_us)
 {
 	const struct config_directory *directory = &config->directory;
 	int error = 0;
@@ -296,7 +296,7 @@ int serve_bind_sockets(struct supervisor *supervisor, const struct config *confi
 	return error;
 }
 
-int serve_bind_run_sockets(struct supervisor *supervisor)
+int supervisor_bind_run_sockets(struct supervisor *supervisor)
 {
 	int error = bind_run_socket(supervisor, "queue", SOCK_SEQPACKET);
 
@@ -343,9 +343,9 @@ static bool bind_again(struct supervisor *supervisor, struct bound_socket *bound
 			  log_error(descriptor));
 		return false;
 	}
-	serve_forget_socket(supervisor, bound);
+	supervisor_forget_socket(supervisor, bound);
 	bound->descriptor = descriptor;
-	serve_store_socket(supervisor, bound);
+	supervisor_store_socket(supervisor, bound);
 	log_event(EVENT_LISTENING, log_string(address, address_in_socket_name(bound)));
 	return true;
 }
@@ -356,7 +356,7 @@ static bool mend_bound_socket(struct supervisor *supervisor, struct bound_socket
 	       bind_again(supervisor, bound);
 }
 
-void serve_mend_places(struct supervisor *supervisor)
+void supervisor_mend_places(struct supervisor *supervisor)
 {
 	for (size_t i = 0; i < supervisor->socket_count; i++) {
 		struct bound_socket *bound = &supervisor->sockets[i];
@@ -368,13 +368,13 @@ void serve_mend_places(struct supervisor *supervisor)
 	}
 }
 
-void serve_mend_sockets(struct process *process)
+void supervisor_mend_sockets(struct process *process)
 {
 	struct supervisor *supervisor = process->supervisor;
 
 	for (size_t i = 0; i < supervisor->socket_count; i++)
-		if (serve_program_has_socket(process->program, process->number,
-					     supervisor->sockets[i].name))
+		if (supervisor_program_has_socket(process->program, process->number,
+						  supervisor->sockets[i].name))
 			(void)mend_bound_socket(supervisor, &supervisor->sockets[i]);
 }
 
@@ -384,13 +384,13 @@ static void hand_out_bound_socket(struct supervisor *supervisor, const struct bo
 		struct process *process = &supervisor->processes[i];
 
 		if (process->control != NULL &&
-		    serve_program_has_socket(process->program, process->number, bound->name))
-			serve_set_up(process);
+		    supervisor_program_has_socket(process->program, process->number, bound->name))
+			supervisor_set_up(process);
 	}
 }
 
 /* Only shared ones: sockets in the run directory belong to one process, and are renewed with it. */
-void serve_watch_sockets(void *context)
+void supervisor_watch_sockets(void *context)
 {
 	struct supervisor *supervisor = context;
 
@@ -399,8 +399,8 @@ void serve_watch_sockets(void *context)
 		    mend_bound_socket(supervisor, &supervisor->sockets[i]))
 			hand_out_bound_socket(supervisor, &supervisor->sockets[i]);
 	if (!supervisor->is_stopping) {
-		serve_watch_names(supervisor);
-		serve_watch_drain(supervisor);
+		supervisor_watch_names(supervisor);
+		supervisor_watch_drain(supervisor);
 	}
 	os_timer_start(supervisor->mending, MEND_EVERY_US);
 }

@@ -42,7 +42,7 @@ static void append_status_line(struct buffer *out, struct str text)
 	buffer_append_byte(out, '\0');
 }
 
-void serve_tell_status(const struct supervisor *supervisor, const char *state)
+void supervisor_tell_status(const struct supervisor *supervisor, const char *state)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
 	struct buffer status CLEANUP(buffer_clear) = {0};
@@ -59,16 +59,16 @@ void serve_tell_status(const struct supervisor *supervisor, const char *state)
 				     STR_ARGUMENTS(buffer_view(&supervisor->faults)));
 	buffer_append_format(&status, "%sSTATUS=", state);
 	append_status_line(&status, buffer_view(&text));
-	serve_notify(supervisor, buffer_data(&status));
+	supervisor_notify(supervisor, buffer_data(&status));
 }
 
-void serve_note_waits(struct process *process, struct str reason)
+void supervisor_note_waits(struct process *process, struct str reason)
 {
 	buffer_clear(&process->waits);
 	buffer_append(&process->waits, reason.data,
 		      reason.length < STATUS_MAX ? reason.length : STATUS_MAX);
 	process->waits_since = process->pid;
-	serve_tell_status(process->supervisor, "");
+	supervisor_tell_status(process->supervisor, "");
 }
 
 static void on_late_start(void *context)
@@ -77,10 +77,10 @@ static void on_late_start(void *context)
 
 	supervisor->is_late = !supervisor->was_ready;
 	if (supervisor->is_late)
-		serve_tell_status(supervisor, "");
+		supervisor_tell_status(supervisor, "");
 }
 
-void serve_expect_ready(struct supervisor *supervisor)
+void supervisor_expect_ready(struct supervisor *supervisor)
 {
 	supervisor->lateness = os_timer_new(supervisor->loop, on_late_start, supervisor);
 	os_timer_start(supervisor->lateness, LATE_US);

@@ -16,10 +16,10 @@ static const int64_t WAITING_LAST_US = MINUTE_US;
 static void announce_stop(const struct supervisor *supervisor)
 {
 	if (supervisor->failure.length == 0)
-		serve_notify(supervisor, "STOPPING=1\nSTATUS=Finishing what is in flight");
+		supervisor_notify(supervisor, "STOPPING=1\nSTATUS=Finishing what is in flight");
 }
 
-bool serve_has_stopped(const struct supervisor *supervisor)
+bool supervisor_has_stopped(const struct supervisor *supervisor)
 {
 	for (size_t i = 0; i < supervisor->process_count; i++)
 		if (supervisor->processes[i].pid != 0)
@@ -34,13 +34,13 @@ static unsigned turn_of(const struct supervisor *supervisor, const struct proces
 		[TURN_MANAGER] = 0,   [TURN_HELPERS] = 1, [TURN_INTAKE] = 2,
 		[TURN_DIRECTORY] = 3, [TURN_LAST] = 4,
 	};
-	enum serve_turn turn = process->program->turn;
+	enum supervisor_turn turn = process->program->turn;
 
 	return supervisor->upgrade.state == UPGRADE_STOPPING ? for_successor[turn] : turn;
 }
 
 /* Stops the processes whose turn it is; others follow when these have ended. */
-void serve_stop_next(struct supervisor *supervisor)
+void supervisor_stop_next(struct supervisor *supervisor)
 {
 	unsigned turn = UINT_MAX;
 
@@ -54,7 +54,7 @@ void serve_stop_next(struct supervisor *supervisor)
 		if (process->control != NULL && turn_of(supervisor, process) == turn)
 			ipc_channel_send(process->control, CHILD_STOP, 0, STR(""), NULL, 0);
 	}
-	if (!serve_has_stopped(supervisor))
+	if (!supervisor_has_stopped(supervisor))
 		return;
 	os_timer_stop(supervisor->patience);
 	os_timer_stop(supervisor->waiting);
@@ -103,10 +103,10 @@ static void begin_stop(struct supervisor *supervisor)
 	os_timer_start(supervisor->patience, deliveries_us + STOP_PATIENCE_US);
 	supervisor->waiting_every_us = WAITING_FIRST_US;
 	os_timer_start(supervisor->waiting, WAITING_FIRST_US);
-	serve_stop_next(supervisor);
+	supervisor_stop_next(supervisor);
 }
 
-void serve_stop(void *context)
+void supervisor_stop(void *context)
 {
 	struct supervisor *supervisor = context;
 
@@ -118,10 +118,11 @@ void serve_stop(void *context)
 	begin_stop(supervisor);
 }
 
-void serve_stop_for_successor(struct supervisor *supervisor, void (*stopped)(struct supervisor *))
+void supervisor_stop_for_successor(struct supervisor *supervisor,
+				   void (*stopped)(struct supervisor *))
 {
 	supervisor->when_stopped = stopped;
-	serve_notify(supervisor, "STATUS=Upgrading: finishing what is in flight");
+	supervisor_notify(supervisor, "STATUS=Upgrading: finishing what is in flight");
 	begin_stop(supervisor);
 }
 
@@ -133,7 +134,7 @@ static void on_stop_timeout_of_processes(void *context)
 		os_process_kill(supervisor->processes[i].pid, SIGKILL);
 }
 
-void serve_prepare_stop(struct supervisor *supervisor)
+void supervisor_prepare_stop(struct supervisor *supervisor)
 {
 	supervisor->patience =
 		os_timer_new(supervisor->loop, on_stop_timeout_of_processes, supervisor);

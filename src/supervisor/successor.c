@@ -9,7 +9,7 @@
 static void take_sockets(struct supervisor *supervisor, struct ipc_message *message)
 {
 	for (size_t i = 0; i < message->descriptor_count; i++) {
-		serve_inherit(supervisor, message->descriptors[i], STR(""));
+		supervisor_inherit(supervisor, message->descriptors[i], STR(""));
 		message->descriptors[i] = -1;
 	}
 }
@@ -46,9 +46,9 @@ static void on_predecessor_message(void *context, struct ipc_channel *channel,
 /* The service manager was told who the main process is now; it listens to us from here on. */
 static void be_alone(struct supervisor *supervisor)
 {
-	serve_record_success(supervisor);
-	serve_store_sockets(supervisor);
-	serve_tell_status(supervisor, supervisor->was_ready ? "READY=1\n" : "");
+	supervisor_record_success(supervisor);
+	supervisor_store_sockets(supervisor);
+	supervisor_tell_status(supervisor, supervisor->was_ready ? "READY=1\n" : "");
 }
 
 /* Before our turn it goes on alone, and we end. */
@@ -66,22 +66,22 @@ static void on_predecessor_lost(void *context, struct ipc_channel *channel)
 
 static const struct ipc_channel_handler handler = {on_predecessor_message, on_predecessor_lost};
 
-void serve_meet_predecessor(struct supervisor *supervisor, int socket)
+void supervisor_meet_predecessor(struct supervisor *supervisor, int socket)
 {
 	os_process_lead_group();
 	supervisor->predecessor = ipc_channel_new(supervisor->loop, socket, &handler, supervisor);
 }
 
-void serve_tell_predecessor(struct supervisor *supervisor, enum upgrade_message message,
-			    struct str reason)
+void supervisor_tell_predecessor(struct supervisor *supervisor, enum upgrade_message message,
+				 struct str reason)
 {
 	if (supervisor->predecessor != NULL)
 		ipc_channel_send(supervisor->predecessor, (uint16_t)message, 0, reason, NULL, 0);
 }
 
-bool serve_await_turn(struct supervisor *supervisor)
+bool supervisor_await_turn(struct supervisor *supervisor)
 {
-	serve_tell_predecessor(supervisor, UPGRADE_PREPARED, STR(""));
+	supervisor_tell_predecessor(supervisor, UPGRADE_PREPARED, STR(""));
 	os_loop_run(supervisor->loop);
 	if (!supervisor->is_our_turn)
 		log_event(EVENT_PROCESS_ERROR,

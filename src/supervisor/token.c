@@ -45,7 +45,7 @@ static bool needs_token_of_process(const struct process *process, const struct p
 		!holder->is_retired);
 }
 
-void serve_send_tokens(struct process *process)
+void supervisor_send_tokens(struct process *process)
 {
 	const struct supervisor *supervisor = process->supervisor;
 	struct buffer body CLEANUP(buffer_clear) = {0};
@@ -62,7 +62,7 @@ void serve_send_tokens(struct process *process)
 		ipc_channel_send(process->control, CHILD_TOKENS, 0, buffer_view(&body), NULL, 0);
 }
 
-void serve_renew_token(struct process *process)
+void supervisor_renew_token(struct process *process)
 {
 	struct supervisor *supervisor = process->supervisor;
 
@@ -72,5 +72,5 @@ void serve_renew_token(struct process *process)
 	for (size_t i = 0; i < supervisor->process_count; i++)
 		if (believes_token_of_program(supervisor->processes[i].program->name,
 					      process->program->name))
-			serve_send_tokens(&supervisor->processes[i]);
+			supervisor_send_tokens(&supervisor->processes[i]);
 }

@@ -54,7 +54,7 @@ static void send_filters(const struct process *process, struct str filters)
 		ipc_channel_send(process->control, CHILD_TRANSCRIPT, 0, filters, NULL, 0);
 }
 
-void serve_send_transcript(struct process *process)
+void supervisor_send_transcript(struct process *process)
 {
 	struct buffer filters CLEANUP(buffer_clear) = {0};
 
@@ -99,7 +99,7 @@ static void tell_lost_lines(struct watcher *watcher, const char *process,
 	ipc_channel_send(watcher->channel, TRANSCRIPT_TALK_LINE, 0, buffer_view(&body), NULL, 0);
 }
 
-void serve_pass_transcript(struct process *process, struct str said)
+void supervisor_pass_transcript(struct process *process, struct str said)
 {
 	struct buffer body CLEANUP(buffer_clear) = {0};
 	struct transcript_said line;
@@ -238,7 +238,7 @@ static void on_watcher_connection(void *context, int socket)
 	os_timer_start(watcher->end, WISH_US);
 }
 
-void serve_watch_transcripts(struct supervisor *supervisor)
+void supervisor_watch_transcripts(struct supervisor *supervisor)
 {
 	if (supervisor->transcripts == NULL)
 		supervisor->transcripts = memory_alloc_zero(1, sizeof *supervisor->transcripts);
@@ -249,7 +249,7 @@ void serve_watch_transcripts(struct supervisor *supervisor)
 				on_watcher_connection, supervisor);
 }
 
-void serve_end_transcripts(struct supervisor *supervisor)
+void supervisor_end_transcripts(struct supervisor *supervisor)
 {
 	ipc_listener_free(supervisor->transcripts->listener);
 	supervisor->transcripts->listener = NULL;

@@ -16,7 +16,7 @@ static const int64_t RETURN_US = 5 * SECOND_US;
 
 /* --- its end --- */
 
-static void disconnect_successor(struct serve_upgrade *upgrade)
+static void disconnect_successor(struct supervisor_upgrade *upgrade)
 {
 	ipc_channel_close(upgrade->channel);
 	upgrade->channel = NULL;
@@ -26,13 +26,13 @@ static void disconnect_successor(struct serve_upgrade *upgrade)
 /* All else works as before. */
 static void refuse_upgrade(struct supervisor *supervisor)
 {
-	struct serve_upgrade *upgrade = &supervisor->upgrade;
+	struct supervisor_upgrade *upgrade = &supervisor->upgrade;
 
 	disconnect_successor(upgrade);
 	upgrade->state = UPGRADE_NONE;
 	log_event(EVENT_UPGRADE_FAILED, log_str(reason, buffer_view(&upgrade->record.reason)),
 		  log_string(then, "this version goes on"));
-	serve_end_upgrade(supervisor, true);
+	supervisor_end_upgrade(supervisor, true);
 }
 
 /* Starts the processes again that were stopped for the successor. */
@@ -40,12 +40,12 @@ static void resume_processes(struct supervisor *supervisor)
 {
 	supervisor->is_stopping = false;
 	supervisor->was_ready = false;
-	serve_mend_places(supervisor);
-	serve_show_limits(supervisor);
-	serve_watch_transcripts(supervisor);
+	supervisor_mend_places(supervisor);
+	supervisor_show_limits(supervisor);
+	supervisor_watch_transcripts(supervisor);
 	for (size_t i = 0; i < supervisor->process_count; i++)
 		if (supervisor->processes[i].is_wanted)
-			serve_process_start(&supervisor->processes[i]);
+			supervisor_process_start(&supervisor->processes[i]);
 }
 
 /* Our processes have ended, and the successor with its own. */
@@ -55,12 +55,12 @@ static void take_node_back(struct supervisor *supervisor)
 
 	if (error < 0)
 		log_event(EVENT_PROCESS_ERROR, log_string(file, PID_FILE_NAME), log_error(error));
-	serve_keep_good_config(supervisor); /* the successor has left its own */
+	supervisor_keep_good_config(supervisor); /* the successor has left its own */
 	refuse_upgrade(supervisor);
 	resume_processes(supervisor);
 }
 
-static void describe_end(struct serve_upgrade *upgrade)
+static void describe_end(struct supervisor_upgrade *upgrade)
 {
 	char text[32];
 
@@ -73,7 +73,7 @@ static void describe_end(struct serve_upgrade *upgrade)
 /* It is lost, and has ended. */
 static void miss_successor(struct supervisor *supervisor)
 {
-	struct serve_upgrade *upgrade = &supervisor->upgrade;
+	struct supervisor_upgrade *upgrade = &supervisor->upgrade;
 	bool was_stopped = upgrade->status == 0 && upgrade->record.reason.length == 0;
 
 	os_timer_stop(upgrade->timer);
@@ -85,13 +85,13 @@ static void miss_successor(struct supervisor *supervisor)
 		 (upgrade->state == UPGRADE_STARTING && was_stopped))
 		os_loop_stop(supervisor->loop);
 	else if (upgrade->state == UPGRADE_STARTING ||
-		 (upgrade->state == UPGRADE_STOPPING && serve_has_stopped(supervisor)))
+		 (upgrade->state == UPGRADE_STOPPING && supervisor_has_stopped(supervisor)))
 		take_node_back(supervisor);
 }
 
 static void lose_successor(struct supervisor *supervisor, struct str reason)
 {
-	struct serve_upgrade *upgrade = &supervisor->upgrade;
+	struct supervisor_upgrade *upgrade = &supervisor->upgrade;
 
 	if (upgrade->record.reason.length == 0)
 		buffer_append_str(&upgrade->record.reason, reason);
@@ -106,13 +106,13 @@ static void lose_successor(struct supervisor *supervisor, struct str reason)
 
 static void pass_node_on(struct supervisor *supervisor)
 {
-	struct serve_upgrade *upgrade = &supervisor->upgrade;
+	struct supervisor_upgrade *upgrade = &supervisor->upgrade;
 	char text[64];
 
-	serve_end_upgrade(supervisor, false);
+	supervisor_end_upgrade(supervisor, false);
 	log_event(EVENT_UPGRADE_DONE, log_number(pid, upgrade->pid));
 	snprintf(text, sizeof text, "MAINPID=%ld\nREADY=1", (long)upgrade->pid);
-	serve_notify(supervisor, text);
+	supervisor_notify(supervisor, text);
 	upgrade->state = UPGRADE_NONE;
 	upgrade->pid = 0;
 	disconnect_successor(upgrade);
@@ -136,10 +136,10 @@ static void send_sockets_to_successor(struct supervisor *supervisor)
 	}
 }
 
-/* All our processes have ended as serve_stop_for_successor() was asked. */
+/* All our processes have ended as supervisor_stop_for_successor() was asked. */
 static void on_stopped(struct supervisor *supervisor)
 {
-	struct serve_upgrade *upgrade = &supervisor->upgrade;
+	struct supervisor_upgrade *upgrade = &supervisor->upgrade;
 
 	if (upgrade->state != UPGRADE_STOPPING)
 		return;
@@ -148,7 +148,7 @@ static void on_stopped(struct supervisor *supervisor)
 			take_node_back(supervisor);
 		return;
 	}
-	serve_open_mail_sockets(supervisor);
+	supervisor_open_mail_sockets(supervisor);
 	upgrade->state = UPGRADE_STARTING;
 	os_timer_start(upgrade->timer, supervisor->config->upgrade_timeout * SECOND_US);
 	send_sockets_to_successor(supervisor);
@@ -161,7 +161,7 @@ static void on_stopped(struct supervisor *supervisor)
 static void on_late_successor(void *context)
 {
 	struct supervisor *supervisor = context;
-	struct serve_upgrade *upgrade = &supervisor->upgrade;
+	struct supervisor_upgrade *upgrade = &supervisor->upgrade;
 
 	if (upgrade->channel == NULL) { /* it is lost, and should have ended */
 		os_process_kill_group(upgrade->group);
@@ -179,16 +179,16 @@ static void on_successor_message(void *context, struct ipc_channel *channel,
 				 struct ipc_message *message)
 {
 	struct supervisor *supervisor = context;
-	struct serve_upgrade *upgrade = &supervisor->upgrade;
+	struct supervisor_upgrade *upgrade = &supervisor->upgrade;
 
 	if (message->type == UPGRADE_FAILED) {
 		lose_successor(supervisor, message->body);
 	} else if (message->type == UPGRADE_PREPARED && upgrade->state == UPGRADE_CHECKING) {
 		upgrade->state = UPGRADE_STOPPING;
 		os_timer_stop(upgrade->timer);
-		serve_end_transcripts(supervisor);
-		serve_hide_limits(supervisor);
-		serve_stop_for_successor(supervisor, on_stopped);
+		supervisor_end_transcripts(supervisor);
+		supervisor_hide_limits(supervisor);
+		supervisor_stop_for_successor(supervisor, on_stopped);
 	} else if (message->type == UPGRADE_READY && upgrade->state == UPGRADE_STARTING) {
 		pass_node_on(supervisor);
 	} else {
@@ -216,7 +216,7 @@ static int start_successor(struct supervisor *supervisor)
 		.capabilities =
 			supervisor->users.own == 0 ? 0 : UINT64_MAX, /* those that we have */
 	};
-	struct serve_upgrade *upgrade = &supervisor->upgrade;
+	struct supervisor_upgrade *upgrade = &supervisor->upgrade;
 	int sockets[2];
 	int error = os_process_socket_pair(sockets);
 
@@ -236,15 +236,15 @@ static int start_successor(struct supervisor *supervisor)
 	return 0;
 }
 
-void serve_upgrade(void *context)
+void supervisor_upgrade(void *context)
 {
 	struct supervisor *supervisor = context;
-	struct serve_upgrade *upgrade = &supervisor->upgrade;
+	struct supervisor_upgrade *upgrade = &supervisor->upgrade;
 	int error;
 
 	if (upgrade->state != UPGRADE_NONE)
 		return; /* the command waits for the one in progress */
-	serve_begin_upgrade(supervisor);
+	supervisor_begin_upgrade(supervisor);
 	log_event(EVENT_UPGRADE_BEGUN, log_string(file, supervisor->own_program));
 	if (upgrade->timer == NULL)
 		upgrade->timer = os_timer_new(supervisor->loop, on_late_successor, supervisor);
@@ -264,9 +264,9 @@ void serve_upgrade(void *context)
 	refuse_upgrade(supervisor);
 }
 
-bool serve_upgrade_ended(struct supervisor *supervisor, pid_t pid, int status)
+bool supervisor_upgrade_ended(struct supervisor *supervisor, pid_t pid, int status)
 {
-	struct serve_upgrade *upgrade = &supervisor->upgrade;
+	struct supervisor_upgrade *upgrade = &supervisor->upgrade;
 
 	if (pid != upgrade->pid)
 		return false;
@@ -280,21 +280,21 @@ bool serve_upgrade_ended(struct supervisor *supervisor, pid_t pid, int status)
 /* Gives the upgrade up. Whether that ends this process, too, as no other of ours is left. */
 static bool stop_upgrade(struct supervisor *supervisor)
 {
-	struct serve_upgrade *upgrade = &supervisor->upgrade;
+	struct supervisor_upgrade *upgrade = &supervisor->upgrade;
 	enum upgrade_state state = upgrade->state;
 
 	if (state == UPGRADE_NONE || state == UPGRADE_ENDING)
 		return state == UPGRADE_ENDING;
 	upgrade->state = state == UPGRADE_STARTING ? UPGRADE_ENDING : UPGRADE_NONE;
 	lose_successor(supervisor, STR("a stop was asked for"));
-	serve_end_upgrade(supervisor, true);
+	supervisor_end_upgrade(supervisor, true);
 	return state == UPGRADE_STARTING;
 }
 
-void serve_stop_all(void *context)
+void supervisor_stop_all(void *context)
 {
 	struct supervisor *supervisor = context;
 
 	if (!stop_upgrade(supervisor))
-		serve_stop(supervisor);
+		supervisor_stop(supervisor);
 }

@@ -14,7 +14,7 @@ static void write_upgrade_record(const struct supervisor *supervisor)
 			  log_error(error));
 }
 
-void serve_begin_upgrade(struct supervisor *supervisor)
+void supervisor_begin_upgrade(struct supervisor *supervisor)
 {
 	struct request_record *record = &supervisor->upgrade.record;
 
@@ -24,7 +24,7 @@ void serve_begin_upgrade(struct supervisor *supervisor)
 	write_upgrade_record(supervisor);
 }
 
-void serve_end_upgrade(struct supervisor *supervisor, bool is_refused)
+void supervisor_end_upgrade(struct supervisor *supervisor, bool is_refused)
 {
 	struct request_record *record = &supervisor->upgrade.record;
 
@@ -33,7 +33,7 @@ void serve_end_upgrade(struct supervisor *supervisor, bool is_refused)
 	write_upgrade_record(supervisor);
 }
 
-int serve_begin_upgrade_record(struct supervisor *supervisor)
+int supervisor_begin_upgrade_record(struct supervisor *supervisor)
 {
 	struct request_record *record = &supervisor->upgrade.record;
 
@@ -46,9 +46,9 @@ int serve_begin_upgrade_record(struct supervisor *supervisor)
 	return request_record_write(supervisor->config->run, REQUEST_UPGRADE, record);
 }
 
-void serve_record_success(struct supervisor *supervisor)
+void supervisor_record_success(struct supervisor *supervisor)
 {
 	if (supervisor->is_our_turn && supervisor->was_ready && supervisor->predecessor == NULL &&
 	    supervisor->upgrade.state == UPGRADE_NONE)
-		serve_end_upgrade(supervisor, false);
+		supervisor_end_upgrade(supervisor, false);
 }

@@ -17,7 +17,7 @@ static int find_system_user(const char *name, struct os_process_user *out)
 /* Delivering as other users requires the right to change the user: root stays root, and another
  * supervisor passes on the capabilities in the table of rights. */
 static int find_for_program(const struct program_users *users, const struct config *config,
-			    const struct serve_program *program, struct program_user *entry)
+			    const struct supervisor_program *program, struct program_user *entry)
 {
 	const char *name = config_process_user(config, program->name);
 	bool becomes = program->becomes_others != NULL && program->becomes_others(config);
@@ -49,21 +49,22 @@ int program_users_find(struct program_users *users, const struct config *config,
 	int error = 0;
 
 	*users = (struct program_users){.own = own};
-	for (size_t i = 0; i < SERVE_PROGRAMS; i++)
+	for (size_t i = 0; i < SUPERVISOR_PROGRAMS; i++)
 		users->programs[i].user.uid = own;
 	if (!may_change)
 		return 0;
 	if (*config->user != '\0')
 		error = find_system_user(config->user, &users->node);
-	for (size_t i = 0; error == 0 && i < SERVE_PROGRAMS; i++)
-		error = find_for_program(users, config, &serve_programs[i], &users->programs[i]);
+	for (size_t i = 0; error == 0 && i < SUPERVISOR_PROGRAMS; i++)
+		error = find_for_program(users, config, &supervisor_programs[i],
+					 &users->programs[i]);
 	return error;
 }
 
 const struct program_user *program_users_of(const struct program_users *users, const char *program)
 {
-	for (size_t i = 0; i < SERVE_PROGRAMS; i++)
-		if (strcmp(serve_programs[i].name, program) == 0)
+	for (size_t i = 0; i < SUPERVISOR_PROGRAMS; i++)
+		if (strcmp(supervisor_programs[i].name, program) == 0)
 			return &users->programs[i];
 	panic("no user for %s", program);
 }

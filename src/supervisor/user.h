@@ -19,9 +19,9 @@ struct program_user {
 
 /* Not to be copied: there are pointers into it. */
 struct program_users {
-	uid_t own;                                    /* of the supervisor */
-	struct os_process_user node;                  /* of the node: the queue's owner */
-	struct program_user programs[SERVE_PROGRAMS]; /* in the order of serve_programs */
+	uid_t own;                                         /* of the supervisor */
+	struct os_process_user node;                       /* of the node: the queue's owner */
+	struct program_user programs[SUPERVISOR_PROGRAMS]; /* in the order of supervisor_programs */
 };
 
 /* Looks up USERS, for a supervisor with the uid OWN that MAY_CHANGE its user. 0 or -errno; logs

@@ -69,13 +69,13 @@ void directory_asking_changed(void *context, const struct directory_answer_text 
 {
 	struct directory_asking *asking = context;
 
-	if (exchange_server_has_failed(&asking->directory.server, answer)) {
+	if (bulk_server_has_failed(&asking->directory.server, answer)) {
 		asking->status = COMMAND_DIRECTORY_UNANSWERED;
 	} else if (!answer->exists) {
 		directory_asking_say_none(asking);
 		asking->status = COMMAND_FAILED;
 	}
-	exchange_server_stop(&asking->directory.server);
+	bulk_server_stop(&asking->directory.server);
 }
 
 static void on_asked_record(void *context, const struct directory_answer_text *answer)
@@ -116,7 +116,7 @@ static bool begin_with_key(struct directory_asking *asking, int argc, char **arg
 
 int directory_asking_end(struct directory_asking *asking)
 {
-	exchange_server_wait(&asking->directory.server, &asking->question);
+	bulk_server_wait(&asking->directory.server, &asking->question);
 	if (asking->status == COMMAND_DIRECTORY_UNANSWERED)
 		(void)command_directory_failed(asking->command, &asking->directory);
 	command_directory_close(&asking->directory);
@@ -177,7 +177,7 @@ int command_directory_list(const struct command *command, int argc, char **argv)
 {
 	struct directory_asking asking = {.command = command, .options.table = "address"};
 	const struct directory_record *records;
-	struct exchange_pages *pages;
+	struct bulk_pages *pages;
 	const char *prefix;
 	size_t count;
 	int result;
@@ -191,18 +191,18 @@ int command_directory_list(const struct command *command, int argc, char **argv)
 	prefix = first < argc ? argv[first] : "";
 	if (!command_directory_open(asking.options.common.config_file, &asking.directory))
 		return COMMAND_FAILED;
-	pages = exchange_pages_new(&asking.directory.server,
-				   directory_table_find_listed(str_from(asking.options.table)),
-				   str_from(prefix));
-	exchange_pages_hear_malformed(pages, on_malformed_listed_record, &asking);
-	while ((result = exchange_pages_next(pages, &records, &count)) == 1)
+	pages = bulk_pages_new(&asking.directory.server,
+			       directory_table_find_listed(str_from(asking.options.table)),
+			       str_from(prefix));
+	bulk_pages_hear_malformed(pages, on_malformed_listed_record, &asking);
+	while ((result = bulk_pages_next(pages, &records, &count)) == 1)
 		for (size_t i = 0; i < count; i++)
 			command_directory_print_record(&records[i], asking.options.common.json);
 	if (result < 0) {
 		(void)command_directory_failed(command, &asking.directory);
 		asking.status = COMMAND_DIRECTORY_UNANSWERED;
 	}
-	exchange_pages_free(pages);
+	bulk_pages_free(pages);
 	command_directory_close(&asking.directory);
 	return asking.status;
 }

@@ -82,14 +82,14 @@ static void on_malformed_checked_record(void *context, enum directory_table tabl
 
 static int check_table(struct check *check, enum directory_table table)
 {
-	struct exchange_server *server = &check->directory.server;
-	struct exchange_pages *pages = exchange_pages_new(server, table, STR(""));
+	struct bulk_server *server = &check->directory.server;
+	struct bulk_pages *pages = bulk_pages_new(server, table, STR(""));
 	const struct directory_record *records;
 	size_t count;
 	int result;
 
-	exchange_pages_hear_malformed(pages, on_malformed_checked_record, check);
-	while ((result = exchange_pages_next(pages, &records, &count)) == 1) {
+	bulk_pages_hear_malformed(pages, on_malformed_checked_record, check);
+	while ((result = bulk_pages_next(pages, &records, &count)) == 1) {
 		check->has_domains |= table == DIRECTORY_DOMAIN && count > 0;
 		check_passwords(check, records, count);
 		result = directory_dangling(server, check->directory.config, records, count,
@@ -97,7 +97,7 @@ static int check_table(struct check *check, enum directory_table table)
 		if (result < 0)
 			break;
 	}
-	exchange_pages_free(pages);
+	bulk_pages_free(pages);
 	return result;
 }
 
@@ -151,7 +151,7 @@ int command_directory_warn(const struct command *command, struct command_directo
 
 	int error = 0;
 
-	exchange_fields(fields, count, parts);
+	bulk_fields(fields, count, parts);
 	record.key.table = directory_table_find(str_from(table));
 	if (directory_key_normalize(record.key.table, str_from(key), &form) == 0) {
 		record.key.name = buffer_view(&form);

@@ -18,7 +18,7 @@ enum wanted {
 };
 
 struct survey {
-	struct exchange_server *server;
+	struct bulk_server *server;
 	const struct config *config;
 	directory_dangles *dangles;
 	void *context;
@@ -120,10 +120,10 @@ static void take_route_result(const struct look *look, struct str result)
 static void on_answered(void *context, const struct directory_answer_text *answer)
 {
 	struct look *look = context;
-	struct exchange_server *server = look->survey->server;
+	struct bulk_server *server = look->survey->server;
 
-	if (exchange_server_has_failed(server, answer)) {
-		exchange_server_stop(server);
+	if (bulk_server_has_failed(server, answer)) {
+		bulk_server_stop(server);
 		return;
 	}
 	if (look->wanted == WANTED_RECORD && !answer->exists)
@@ -131,7 +131,7 @@ static void on_answered(void *context, const struct directory_answer_text *answe
 				   STR("there is no such record"));
 	for (size_t i = 0; look->wanted != WANTED_RECORD && i < answer->result_count; i++)
 		take_route_result(look, answer->results[i]);
-	exchange_server_stop(server);
+	bulk_server_stop(server);
 }
 
 static void look_for(struct survey *survey, const struct directory_record *record,
@@ -242,7 +242,7 @@ static void look_at_record(struct survey *survey, const struct directory_record 
 	}
 }
 
-static void begin_survey(struct survey *survey, struct exchange_server *server,
+static void begin_survey(struct survey *survey, struct bulk_server *server,
 			 const struct config *config, size_t records)
 {
 	survey->server = server;
@@ -253,16 +253,16 @@ static void begin_survey(struct survey *survey, struct exchange_server *server,
 
 static int end_survey(struct survey *survey)
 {
-	struct exchange_server *server = survey->server;
+	struct bulk_server *server = survey->server;
 
 	for (size_t i = 0; i < survey->count; i++)
-		exchange_server_wait(server, &survey->looks[i].question);
+		bulk_server_wait(server, &survey->looks[i].question);
 	arena_free(survey->arena);
 	free(survey->looks);
-	return server->error == DIRECTORY_ERROR_NONE ? 0 : exchange_server_errno(server);
+	return server->error == DIRECTORY_ERROR_NONE ? 0 : bulk_server_errno(server);
 }
 
-int directory_dangling(struct exchange_server *server, const struct config *config,
+int directory_dangling(struct bulk_server *server, const struct config *config,
 		       const struct directory_record *records, size_t count,
 		       directory_dangles *dangles, void *context)
 {
@@ -274,7 +274,7 @@ int directory_dangling(struct exchange_server *server, const struct config *conf
 	return end_survey(&survey);
 }
 
-int directory_dangling_postmaster(struct exchange_server *server, const struct config *config,
+int directory_dangling_postmaster(struct bulk_server *server, const struct config *config,
 				  directory_dangles *dangles, void *context)
 {
 	const struct directory_record nobody = {{DIRECTORY_ADDRESS, STR("postmaster")}, NULL, 0};

@@ -6,12 +6,12 @@
 #define COMMAND_DIRECTORY_DIRECTORY_H
 
 #include "command/command.h"
-#include "directory/exchange/pages.h"
+#include "directory/bulk/pages.h"
 
 /* A command's connection to the directory of this node. */
 struct command_directory {
 	struct config *config;
-	struct exchange_server server;
+	struct bulk_server server;
 };
 
 /* Starts to connect to the directory process of the configuration in FILE. False, after an error
@@ -19,7 +19,7 @@ struct command_directory {
  * answer is noticed with the first question. Answers are not cached. */
 bool command_directory_open(const char *file, struct command_directory *directory_out);
 void command_directory_close(struct command_directory *directory);
-/* Prints "stagepost NAME: " and exchange_server_problem() on standard error; COMMAND_FAILED. */
+/* Prints "stagepost NAME: " and bulk_server_problem() on standard error; COMMAND_FAILED. */
 int command_directory_failed(const struct command *command,
 			     const struct command_directory *directory);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* stagepost directory export */
-#include "directory/exchange/export.h"
+#include "directory/bulk/export.h"
 #include "command/directory/directory.h"
 #include "directory/record/key.h"
 #include "mail/text/text.h"
@@ -52,8 +52,8 @@ static void left_out(void *context, const struct directory_key *key, const char 
 	fwrite(buffer_data(&line), 1, line.length, stderr);
 }
 
-static int run_export(const struct command *command,
-		      const struct exchange_export_settings *settings, const char *config_file)
+static int run_export(const struct command *command, const struct bulk_export_settings *settings,
+		      const char *config_file)
 {
 	struct command_directory directory;
 	int status = COMMAND_OK;
@@ -61,7 +61,7 @@ static int run_export(const struct command *command,
 
 	if (!command_directory_open(config_file, &directory))
 		return COMMAND_FAILED;
-	error = exchange_export(&directory.server, settings);
+	error = bulk_export(&directory.server, settings);
 	if (error < 0 && directory.server.error != DIRECTORY_ERROR_NONE) {
 		status = command_directory_failed(command, &directory);
 	} else if (error < 0) {
@@ -76,26 +76,26 @@ static int run_export(const struct command *command,
 int command_directory_export(const struct command *command, int argc, char **argv)
 {
 	struct export_options options = {.format = "json"};
-	struct exchange_settings record;
-	struct exchange_export_settings settings = {.record = &record};
+	struct bulk_settings record;
+	struct bulk_export_settings settings = {.record = &record};
 	uint64_t left_out_count = 0;
 	int status;
 
 	if (!command_parse_plain(command, argc, argv, &options.common, &status))
 		return status;
-	record = (struct exchange_settings){.domain = options.domain, .service = options.service};
-	settings.format = exchange_format_find(str_from(options.format));
+	record = (struct bulk_settings){.domain = options.domain, .service = options.service};
+	settings.format = bulk_format_find(str_from(options.format));
 	settings.write = write_exported_text;
 	settings.left_out = left_out;
 	settings.context = &left_out_count;
 	if (options.table != NULL)
 		settings.table = directory_table_find(str_from(options.table));
-	if (settings.format == EXCHANGE_FORMATS)
+	if (settings.format == BULK_FORMATS)
 		return command_usage(command,
 				     command_directory_no_format("there is no such format"));
 	if (options.table != NULL && settings.table == DIRECTORY_NO_TABLE)
 		return command_usage(command, command_directory_no_table());
-	if (settings.format == EXCHANGE_ALIASES && options.domain == NULL)
+	if (settings.format == BULK_ALIASES && options.domain == NULL)
 		return command_usage(command, "aliases are those of a --domain");
 	status = run_export(command, &settings, options.common.config_file);
 	return status == COMMAND_OK && left_out_count > 0 ? COMMAND_FAILED : status;

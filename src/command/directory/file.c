@@ -56,18 +56,18 @@ void directory_file_close(struct directory_file *file)
 	file->descriptor = -1;
 }
 
-int directory_file_pass(struct directory_file *file, struct exchange_import *import,
-			int (*pass)(struct exchange_import *import, struct exchange_reader *reader))
+int directory_file_pass(struct directory_file *file, struct bulk_import *import,
+			int (*pass)(struct bulk_import *import, struct bulk_reader *reader))
 {
-	struct exchange_reader *reader = NULL;
+	struct bulk_reader *reader = NULL;
 	int error = os_stream_rewind(file->descriptor);
 
 	if (error == 0)
-		error = exchange_reader_new(file->format, file->name, file->descriptor,
-					    file->settings, &reader);
+		error = bulk_reader_new(file->format, file->name, file->descriptor, file->settings,
+					&reader);
 	if (error < 0)
 		return error;
 	error = pass(import, reader);
-	exchange_reader_free(reader);
+	bulk_reader_free(reader);
 	return error;
 }

@@ -5,12 +5,12 @@
 #ifndef COMMAND_DIRECTORY_FILE_H
 #define COMMAND_DIRECTORY_FILE_H
 
-#include "directory/exchange/import.h"
+#include "directory/bulk/import.h"
 
 struct directory_file {
 	const char *name;
-	enum exchange_format format;
-	const struct exchange_settings *settings;
+	enum bulk_format format;
+	const struct bulk_settings *settings;
 	int descriptor; /* -1: not open */
 };
 
@@ -19,9 +19,9 @@ struct directory_file {
 MUST_CHECK int directory_file_open(struct directory_file *file);
 void directory_file_close(struct directory_file *file);
 
-/* Calls PASS (exchange_import_check() or exchange_import_apply()) for all of FILE. */
-MUST_CHECK int directory_file_pass(struct directory_file *file, struct exchange_import *import,
-				   int (*pass)(struct exchange_import *import,
-					       struct exchange_reader *reader));
+/* Calls PASS (bulk_import_check() or bulk_import_apply()) for all of FILE. */
+MUST_CHECK int directory_file_pass(struct directory_file *file, struct bulk_import *import,
+				   int (*pass)(struct bulk_import *import,
+					       struct bulk_reader *reader));
 
 #endif

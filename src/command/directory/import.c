@@ -63,7 +63,7 @@ struct job {
 	struct command_directory directory;
 	struct directory_file file;
 	struct directory_teller teller;
-	struct exchange_import *import;
+	struct bulk_import *import;
 };
 
 static bool ends_with(const char *name, const char *suffix)
@@ -71,18 +71,18 @@ static bool ends_with(const char *name, const char *suffix)
 	return str_ends_with_nocase(str_from(name), str_from(suffix));
 }
 
-/* Guesses from the file's name; EXCHANGE_FORMATS if that is impossible. */
-static enum exchange_format guess_format(const char *file)
+/* Guesses from the file's name; BULK_FORMATS if that is impossible. */
+static enum bulk_format guess_format(const char *file)
 {
 	const char *slash = strrchr(file, '/');
 
 	if (ends_with(file, ".json") || ends_with(file, ".jsonl"))
-		return EXCHANGE_JSON;
+		return BULK_JSON;
 	if (ends_with(file, ".csv"))
-		return EXCHANGE_CSV;
+		return BULK_CSV;
 	if (strncmp(slash != NULL ? slash + 1 : file, "aliases", strlen("aliases")) == 0)
-		return EXCHANGE_ALIASES;
-	return EXCHANGE_FORMATS;
+		return BULK_ALIASES;
+	return BULK_FORMATS;
 }
 
 static int read_failed(struct job *job, int error)
@@ -102,9 +102,9 @@ static int pass_failed(struct job *job, int error)
 	return command_directory_failed(job->command, &job->directory);
 }
 
-static uint64_t count_of_import_event(const struct job *job, enum exchange_event event)
+static uint64_t count_of_import_event(const struct job *job, enum bulk_event event)
 {
-	return exchange_import_count(job->import, event);
+	return bulk_import_count(job->import, event);
 }
 
 /* The number of records that would be removed; -errno. */
@@ -113,9 +113,9 @@ static int64_t count_removals(struct job *job)
 	int error;
 
 	job->teller.is_quiet = true;
-	error = exchange_import_remove(job->import, true);
+	error = bulk_import_remove(job->import, true);
 	job->teller.is_quiet = false;
-	return error < 0 ? error : (int64_t)count_of_import_event(job, EXCHANGE_REMOVED);
+	return error < 0 ? error : (int64_t)count_of_import_event(job, BULK_REMOVED);
 }
 
 static bool is_agreed(struct job *job, int64_t removals)
@@ -138,19 +138,17 @@ static bool is_agreed(struct job *job, int64_t removals)
 
 static uint64_t count_wrong(const struct job *job)
 {
-	return count_of_import_event(job, EXCHANGE_BAD) +
-	       count_of_import_event(job, EXCHANGE_REFUSED);
+	return count_of_import_event(job, BULK_BAD) + count_of_import_event(job, BULK_REFUSED);
 }
 
 static void print_json_summary(const struct job *job)
 {
 	static const struct {
 		const char *name;
-		enum exchange_event event;
+		enum bulk_event event;
 	} counts[] = {
-		{"added", EXCHANGE_ADDED},       {"changed", EXCHANGE_CHANGED},
-		{"removed", EXCHANGE_REMOVED},   {"same", EXCHANGE_SAME},
-		{"different", EXCHANGE_DIFFERS}, {"kept", EXCHANGE_KEPT},
+		{"added", BULK_ADDED}, {"changed", BULK_CHANGED},   {"removed", BULK_REMOVED},
+		{"same", BULK_SAME},   {"different", BULK_DIFFERS}, {"kept", BULK_KEPT},
 	};
 	struct buffer out CLEANUP(buffer_clear) = {0};
 
@@ -176,16 +174,15 @@ static void print_summary(const struct job *job)
 	}
 	printf("%s%" PRIu64 " added, %" PRIu64 " changed, %" PRIu64 " removed; %" PRIu64
 	       " the same",
-	       would, count_of_import_event(job, EXCHANGE_ADDED),
-	       count_of_import_event(job, EXCHANGE_CHANGED),
-	       count_of_import_event(job, EXCHANGE_REMOVED),
-	       count_of_import_event(job, EXCHANGE_SAME));
-	if (count_of_import_event(job, EXCHANGE_DIFFERS) > 0)
+	       would, count_of_import_event(job, BULK_ADDED),
+	       count_of_import_event(job, BULK_CHANGED), count_of_import_event(job, BULK_REMOVED),
+	       count_of_import_event(job, BULK_SAME));
+	if (count_of_import_event(job, BULK_DIFFERS) > 0)
 		printf(", %" PRIu64 " different and left as they are (see --update)",
-		       count_of_import_event(job, EXCHANGE_DIFFERS));
-	if (count_of_import_event(job, EXCHANGE_KEPT) > 0)
+		       count_of_import_event(job, BULK_DIFFERS));
+	if (count_of_import_event(job, BULK_KEPT) > 0)
 		printf(", %" PRIu64 " left as others made them",
-		       count_of_import_event(job, EXCHANGE_KEPT));
+		       count_of_import_event(job, BULK_KEPT));
 	if (count_wrong(job) > 0)
 		printf(", %" PRIu64 " wrong", count_wrong(job));
 	putchar('\n');
@@ -196,22 +193,22 @@ static int refuse_file(const struct job *job)
 	fprintf(stderr,
 		"stagepost %s: %" PRIu64 " lines are wrong, nothing was changed; --partial imports "
 		"the others\n",
-		job->command->name, count_of_import_event(job, EXCHANGE_BAD));
+		job->command->name, count_of_import_event(job, BULK_BAD));
 	return COMMAND_FAILED;
 }
 
 static int apply_import(struct job *job)
 {
-	int error = directory_file_pass(&job->file, job->import, exchange_import_apply);
+	int error = directory_file_pass(&job->file, job->import, bulk_import_apply);
 
 	if (error == 0 && job->options->replace)
-		error = exchange_import_remove(job->import, job->options->dry_run);
+		error = bulk_import_remove(job->import, job->options->dry_run);
 	if (error < 0)
 		return pass_failed(job, error);
 	directory_teller_end_progress(&job->teller);
 	print_summary(job);
-	return count_wrong(job) + count_of_import_event(job, EXCHANGE_KEPT) +
-				       count_of_import_event(job, EXCHANGE_DIFFERS) >
+	return count_wrong(job) + count_of_import_event(job, BULK_KEPT) +
+				       count_of_import_event(job, BULK_DIFFERS) >
 			       0
 		       ? COMMAND_FAILED
 		       : COMMAND_OK;
@@ -221,12 +218,12 @@ static int check_and_apply(struct job *job)
 {
 	const struct import_options *options = job->options;
 	int64_t removals = 0;
-	int error = directory_file_pass(&job->file, job->import, exchange_import_check);
+	int error = directory_file_pass(&job->file, job->import, bulk_import_check);
 
 	if (error < 0)
 		return read_failed(job, error);
 	directory_teller_end_progress(&job->teller);
-	if (count_of_import_event(job, EXCHANGE_BAD) > 0 && !options->partial && !options->dry_run)
+	if (count_of_import_event(job, BULK_BAD) > 0 && !options->partial && !options->dry_run)
 		return refuse_file(job);
 	if (options->replace && !options->dry_run && !options->yes) {
 		removals = count_removals(job);
@@ -234,17 +231,17 @@ static int check_and_apply(struct job *job)
 			return pass_failed(job, (int)removals);
 		if (!is_agreed(job, removals))
 			return COMMAND_FAILED;
-		exchange_import_forget(job->import, EXCHANGE_REMOVED);
+		bulk_import_forget(job->import, BULK_REMOVED);
 	}
 	return apply_import(job);
 }
 
 static int run_import(struct job *job)
 {
-	const struct exchange_import_settings settings = {
-		.mode = job->options->update    ? EXCHANGE_UPDATE
-			: job->options->replace ? EXCHANGE_REPLACE
-						: EXCHANGE_ADD,
+	const struct bulk_import_settings settings = {
+		.mode = job->options->update    ? BULK_UPDATE
+			: job->options->replace ? BULK_REPLACE
+						: BULK_ADD,
 		.source = job->options->source,
 		.dry_run = job->options->dry_run,
 		.tell = directory_teller_tell,
@@ -256,18 +253,18 @@ static int run_import(struct job *job)
 
 	if (error < 0)
 		return read_failed(job, error);
-	job->import = exchange_import_new(&job->directory.server, &settings);
+	job->import = bulk_import_new(&job->directory.server, &settings);
 	status = check_and_apply(job);
-	exchange_import_free(job->import);
+	bulk_import_free(job->import);
 	directory_file_close(&job->file);
 	buffer_clear(&job->teller.line);
 	return status;
 }
 
 /* What is wrong with the options; NULL: they are valid. */
-static const char *check_options(const struct import_options *options, enum exchange_format format)
+static const char *check_options(const struct import_options *options, enum bulk_format format)
 {
-	if (format == EXCHANGE_FORMATS)
+	if (format == BULK_FORMATS)
 		return command_directory_no_format(options->format != NULL
 							   ? "there is no such format"
 							   : "--format has to say what FILE is");
@@ -284,7 +281,7 @@ static const char *check_options(const struct import_options *options, enum exch
 int command_directory_import(const struct command *command, int argc, char **argv)
 {
 	struct import_options options = {.format = NULL};
-	struct exchange_settings settings;
+	struct bulk_settings settings;
 	struct job job = {.command = command, .options = &options};
 	const char *problem;
 	int status;
@@ -294,11 +291,11 @@ int command_directory_import(const struct command *command, int argc, char **arg
 	if (options.common.first + 1 != argc)
 		return command_usage(command, options.common.first == argc ? "a FILE is missing"
 									   : "one FILE at a time");
-	settings = (struct exchange_settings){options.domain, options.service, options.source,
-					      options.table, options.include};
+	settings = (struct bulk_settings){options.domain, options.service, options.source,
+					  options.table, options.include};
 	job.file = (struct directory_file){
 		.name = argv[options.common.first], .settings = &settings, .descriptor = -1};
-	job.file.format = options.format != NULL ? exchange_format_find(str_from(options.format))
+	job.file.format = options.format != NULL ? bulk_format_find(str_from(options.format))
 						 : guess_format(job.file.name);
 	problem = check_options(&options, job.file.format);
 	if (problem != NULL)

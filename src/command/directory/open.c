@@ -44,6 +44,6 @@ int command_directory_failed(const struct command *command,
 			     const struct command_directory *directory)
 {
 	fprintf(stderr, "stagepost %s: %s\n", command->name,
-		exchange_server_problem(&directory->server));
+		bulk_server_problem(&directory->server));
 	return COMMAND_FAILED;
 }

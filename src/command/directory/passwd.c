@@ -181,20 +181,20 @@ static void on_user_record(void *context, const struct directory_answer_text *an
 {
 	struct job *job = context;
 
-	job->has_failed = exchange_server_has_failed(&job->directory.server, answer);
+	job->has_failed = bulk_server_has_failed(&job->directory.server, answer);
 	job->exists = answer->exists;
 	job->version = answer->version;
 	if (!job->has_failed)
 		keep_fields(job, answer);
-	exchange_server_stop(&job->directory.server);
+	bulk_server_stop(&job->directory.server);
 }
 
 static void on_passwords_stored(void *context, const struct directory_answer_text *answer)
 {
 	struct job *job = context;
 
-	job->has_failed = exchange_server_has_failed(&job->directory.server, answer);
-	exchange_server_stop(&job->directory.server);
+	job->has_failed = bulk_server_has_failed(&job->directory.server, answer);
+	bulk_server_stop(&job->directory.server);
 }
 
 static int find_user_record(struct job *job)
@@ -202,7 +202,7 @@ static int find_user_record(struct job *job)
 	job->question = (struct directory_question){.answered = on_user_record, .context = job};
 	directory_client_get(job->directory.server.client, directory_table_name(DIRECTORY_USER),
 			     buffer_view(&job->name), DIRECTORY_PATIENCE_US, &job->question);
-	exchange_server_wait(&job->directory.server, &job->question);
+	bulk_server_wait(&job->directory.server, &job->question);
 	if (job->has_failed)
 		return command_directory_failed(job->command, &job->directory);
 	if (!job->exists && !job->options->create)
@@ -229,7 +229,7 @@ static int change_user(struct job *job)
 		directory_client_edit(job->directory.server.client,
 				      directory_table_name(DIRECTORY_USER), buffer_view(&job->name),
 				      job->version, job->fields, job->field_count, &job->question);
-		exchange_server_wait(&job->directory.server, &job->question);
+		bulk_server_wait(&job->directory.server, &job->question);
 		if (job->directory.server.error != DIRECTORY_ERROR_CHANGED)
 			break;
 	}

@@ -3,8 +3,8 @@
 #include "base/panic.h"
 #include "base/text/json.h"
 #include "command/queue/queue.h"
-#include "directory/exchange/pages.h"
-#include "directory/exchange/writer.h"
+#include "directory/bulk/pages.h"
+#include "directory/bulk/writer.h"
 #include "directory/record/key.h"
 #include "directory/wire/route.h"
 #include "mail/text/text.h"
@@ -135,7 +135,7 @@ static void print_shown(const struct directory_record *record, bool json)
 	struct buffer out = {0};
 
 	if (json) {
-		exchange_json_append(record, &out);
+		bulk_json_append(record, &out);
 	} else {
 		directory_key_display(record->key.name, &key);
 		buffer_append_format(&out, "%s ", directory_table_name(record->key.table));
@@ -195,7 +195,7 @@ void command_directory_print_fields(const char *table, const char *key, bool jso
 		fields,
 		answer->result_count};
 
-	exchange_fields(answer->results, answer->result_count, fields);
+	bulk_fields(answer->results, answer->result_count, fields);
 	command_directory_print_record(&record, json);
 	free(fields);
 }

@@ -83,13 +83,13 @@ static void on_read(void *context, const struct directory_answer_text *answer)
 	struct record_fields *record = reading->record;
 
 	record->version = answer->version;
-	if (exchange_server_has_failed(&reading->asking->directory.server, answer))
+	if (bulk_server_has_failed(&reading->asking->directory.server, answer))
 		reading->asking->status = COMMAND_DIRECTORY_UNANSWERED;
 	else if (answer->exists)
 		for (size_t i = 0; i < answer->result_count && i < DIRECTORY_FIELDS_MAX; i++)
 			record->fields[record->count++] =
 				arena_copy_str(record->arena, answer->results[i]);
-	exchange_server_stop(&reading->asking->directory.server);
+	bulk_server_stop(&reading->asking->directory.server);
 }
 
 /* What the directory has of the record now: nothing if there is none. */
@@ -104,7 +104,7 @@ static void read_record_to_change(struct directory_asking *asking, struct record
 	record->count = 0;
 	directory_client_get(asking->directory.server.client, asking->options.table,
 			     str_from(asking->key), DIRECTORY_PATIENCE_US, &question);
-	exchange_server_wait(&asking->directory.server, &question);
+	bulk_server_wait(&asking->directory.server, &question);
 }
 
 /* Whether RECORD has all fields that are THERE; otherwise says which it lacks. */
@@ -149,7 +149,7 @@ static int replace_record(struct directory_asking *asking, const struct record_f
 	directory_client_put(asking->directory.server.client, asking->options.table,
 			     str_from(asking->key), record->fields, record->count,
 			     &asking->question);
-	exchange_server_wait(&asking->directory.server, &asking->question);
+	bulk_server_wait(&asking->directory.server, &asking->question);
 	return end_put(asking, record);
 }
 
@@ -160,7 +160,7 @@ static bool edit_record(struct directory_asking *asking, const struct record_fie
 	directory_client_edit(asking->directory.server.client, asking->options.table,
 			      str_from(asking->key), record->version, record->fields, record->count,
 			      &asking->question);
-	exchange_server_wait(&asking->directory.server, &asking->question);
+	bulk_server_wait(&asking->directory.server, &asking->question);
 	return asking->directory.server.error != DIRECTORY_ERROR_CHANGED;
 }
 

@@ -8,10 +8,10 @@
 
 enum { PROGRESS_WIDTH = 40 };
 
-static const char *const VERBS[EXCHANGE_EVENTS] = {
-	[EXCHANGE_BAD] = "wrong",      [EXCHANGE_KEPT] = "keep", [EXCHANGE_REFUSED] = "refuse",
-	[EXCHANGE_DIFFERS] = "differ", [EXCHANGE_ADDED] = "add", [EXCHANGE_CHANGED] = "change",
-	[EXCHANGE_REMOVED] = "remove",
+static const char *const VERBS[BULK_EVENTS] = {
+	[BULK_BAD] = "wrong",      [BULK_KEPT] = "keep", [BULK_REFUSED] = "refuse",
+	[BULK_DIFFERS] = "differ", [BULK_ADDED] = "add", [BULK_CHANGED] = "change",
+	[BULK_REMOVED] = "remove",
 };
 
 static void print_lines(struct directory_teller *teller, FILE *out)
@@ -54,9 +54,9 @@ static bool are_fields_equal(const struct directory_record *a, const struct dire
 
 /* Calls EACH for the names of fields that are not the same, in the order of WAS, then of BECOMES.
  */
-static void each_difference(const struct exchange_report *report,
+static void each_difference(const struct bulk_report *report,
 			    void (*each)(struct directory_teller *teller,
-					 const struct exchange_report *report, struct str name),
+					 const struct bulk_report *report, struct str name),
 			    struct directory_teller *teller)
 {
 	const struct directory_record *was = report->was;
@@ -102,10 +102,10 @@ static void append_record_key(const struct directory_key *key, struct buffer *ou
 	mail_text_append(out, buffer_view(&shown), MAIL_TEXT_8BIT);
 }
 
-static void append_difference(struct directory_teller *teller, const struct exchange_report *report,
+static void append_difference(struct directory_teller *teller, const struct bulk_report *report,
 			      struct str name)
 {
-	if (report->event == EXCHANGE_DIFFERS)
+	if (report->event == BULK_DIFFERS)
 		buffer_append_format(&teller->line, "%s:%u: ", report->file, report->line);
 	else
 		buffer_append_format(&teller->line, "%s ", VERBS[report->event]);
@@ -115,21 +115,21 @@ static void append_difference(struct directory_teller *teller, const struct exch
 	buffer_append_string(&teller->line, " -> ");
 	append_values(report->becomes, name, &teller->line);
 	buffer_append_string(&teller->line,
-			     report->event == EXCHANGE_DIFFERS ? " (left as it is)\n" : "\n");
+			     report->event == BULK_DIFFERS ? " (left as it is)\n" : "\n");
 }
 
-static void tell_people(struct directory_teller *teller, const struct exchange_report *report)
+static void tell_people(struct directory_teller *teller, const struct bulk_report *report)
 {
 	if (report->key == NULL) {
 		buffer_append_format(&teller->line, "%s:%u: ", report->file, report->line);
 		mail_text_append(&teller->line, report->text, MAIL_TEXT_8BIT);
 		buffer_append_byte(&teller->line, '\n');
 		print_lines(teller, stderr);
-	} else if (report->event == EXCHANGE_DIFFERS) {
+	} else if (report->event == BULK_DIFFERS) {
 		each_difference(report, append_difference, teller);
 		print_lines(teller, stderr);
 	} else if (teller->dry_run) {
-		if (report->event == EXCHANGE_CHANGED) {
+		if (report->event == BULK_CHANGED) {
 			each_difference(report, append_difference, teller);
 		} else {
 			buffer_append_format(&teller->line, "%s ", VERBS[report->event]);
@@ -162,7 +162,7 @@ static void json_values(const char *word, const struct directory_record *record,
 	buffer_append_byte(out, ']');
 }
 
-static void json_difference(struct directory_teller *teller, const struct exchange_report *report,
+static void json_difference(struct directory_teller *teller, const struct bulk_report *report,
 			    struct str name)
 {
 	struct str text = buffer_view(&teller->line);
@@ -174,7 +174,7 @@ static void json_difference(struct directory_teller *teller, const struct exchan
 	buffer_append_byte(&teller->line, '}');
 }
 
-static void tell_program(struct directory_teller *teller, const struct exchange_report *report)
+static void tell_program(struct directory_teller *teller, const struct bulk_report *report)
 {
 	struct buffer *out = &teller->line;
 
@@ -198,7 +198,7 @@ static void tell_program(struct directory_teller *teller, const struct exchange_
 	print_lines(teller, stdout);
 }
 
-void directory_teller_tell(void *context, const struct exchange_report *report)
+void directory_teller_tell(void *context, const struct bulk_report *report)
 {
 	struct directory_teller *teller = context;
 

@@ -6,7 +6,7 @@
 #ifndef COMMAND_DIRECTORY_TELLER_H
 #define COMMAND_DIRECTORY_TELLER_H
 
-#include "directory/exchange/import.h"
+#include "directory/bulk/import.h"
 
 /* "FILE:LINE: TEXT" on standard error; with a dry run, the changes on standard output; on a
  * terminal, its progress. As JSON, all of it on standard output, an object a line. */
@@ -19,7 +19,7 @@ struct directory_teller {
 	struct buffer line;
 };
 
-void directory_teller_tell(void *teller, const struct exchange_report *report);
+void directory_teller_tell(void *teller, const struct bulk_report *report);
 void directory_teller_progress(void *teller, const char *what, uint64_t count);
 /* To call before printing anything else. */
 void directory_teller_end_progress(struct directory_teller *teller);

@@ -171,7 +171,7 @@ static void on_directory_stats(void *context, const struct directory_answer_text
 {
 	struct stats *stats = context;
 
-	stats->has_failed = exchange_server_has_failed(&stats->directory.server, answer);
+	stats->has_failed = bulk_server_has_failed(&stats->directory.server, answer);
 	for (size_t i = 0; i < answer->result_count; i++) {
 		struct str name;
 		struct str value;
@@ -181,21 +181,21 @@ static void on_directory_stats(void *context, const struct directory_answer_text
 		if (str_equal(name, STR("held")))
 			add_end_of_hold(stats);
 	}
-	exchange_server_stop(&stats->directory.server);
+	bulk_server_stop(&stats->directory.server);
 }
 
 static bool count_table(struct stats *stats, enum directory_table table)
 {
-	struct exchange_pages *pages = exchange_pages_new(&stats->directory.server, table, STR(""));
+	struct bulk_pages *pages = bulk_pages_new(&stats->directory.server, table, STR(""));
 	const struct directory_record *records;
 	struct buffer text = {0};
 	uint64_t total = 0;
 	size_t count;
 	int result;
 
-	while ((result = exchange_pages_next(pages, &records, &count)) == 1)
+	while ((result = bulk_pages_next(pages, &records, &count)) == 1)
 		total += count;
-	exchange_pages_free(pages);
+	bulk_pages_free(pages);
 	buffer_append_number(&text, total);
 	if (result == 0)
 		add_stats_value(stats, str_from(directory_table_name(table)), buffer_view(&text));
@@ -232,7 +232,7 @@ static int tell_stats(const struct command *command, int argc, char **argv, bool
 	stats.question =
 		(struct directory_question){.answered = on_directory_stats, .context = &stats};
 	directory_client_stats(stats.directory.server.client, &stats.question);
-	exchange_server_wait(&stats.directory.server, &stats.question);
+	bulk_server_wait(&stats.directory.server, &stats.question);
 	if (!stats.has_failed && options.count)
 		count_records_of_tables(&stats);
 	if (options.common.json)

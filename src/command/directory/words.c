@@ -2,7 +2,7 @@
 /* What is said of a word that must be the name of a table or of a format. */
 #include "command/command.h"
 #include "command/directory/directory.h"
-#include "directory/exchange/reader.h"
+#include "directory/bulk/reader.h"
 #include "directory/record/record.h"
 
 static const char *table_name(unsigned i)
@@ -10,9 +10,9 @@ static const char *table_name(unsigned i)
 	return directory_table_name((enum directory_table)(DIRECTORY_NO_TABLE + 1 + i));
 }
 
-static const char *name_of_exchange_format(unsigned i)
+static const char *name_of_bulk_format(unsigned i)
 {
-	return exchange_format_name((enum exchange_format)i);
+	return bulk_format_name((enum bulk_format)i);
 }
 
 static const char NO_TABLE[] = "there is no such table";
@@ -29,5 +29,5 @@ const char *command_directory_no_listed_table(void)
 
 const char *command_directory_no_format(const char *what)
 {
-	return command_allowed(what, name_of_exchange_format, EXCHANGE_FORMATS);
+	return command_allowed(what, name_of_bulk_format, BULK_FORMATS);
 }

@@ -37,9 +37,9 @@ struct sizes {
 
 struct job {
 	struct command_directory directory;
-	struct exchange_settings settings;
+	struct bulk_settings settings;
 	struct directory_teller teller;
-	struct exchange_import *import;
+	struct bulk_import *import;
 	struct directory_file *files;
 	size_t file_count;
 };
@@ -81,23 +81,23 @@ static void add_record_to_sizes(struct sizes *sizes, const struct directory_reco
 
 static int measure_alias_file(struct directory_file *file, struct sizes *sizes)
 {
-	struct exchange_reader *reader = NULL;
-	struct exchange_entry entry;
+	struct bulk_reader *reader = NULL;
+	struct bulk_entry entry;
 	uint64_t size = 0;
 	int result = os_stream_rewind(file->descriptor);
 
 	if (result == 0)
-		result = exchange_reader_new(file->format, file->name, file->descriptor,
-					     file->settings, &reader);
+		result = bulk_reader_new(file->format, file->name, file->descriptor, file->settings,
+					 &reader);
 	if (result < 0)
 		return result;
-	while ((result = exchange_reader_next(reader, &entry)) != 0) {
+	while ((result = bulk_reader_next(reader, &entry)) != 0) {
 		if (result > 0)
 			add_record_to_sizes(sizes, &entry.record, &size);
 		else if (result != -EBADMSG)
 			break;
 	}
-	exchange_reader_free(reader);
+	bulk_reader_free(reader);
 	return result;
 }
 
@@ -111,8 +111,8 @@ static int file_failed(const struct directory_file *file, int error)
 
 static int directory_failed(const struct job *job)
 {
-	fprintf(stderr, "newaliases: %s\n", exchange_server_problem(&job->directory.server));
-	switch (exchange_server_errno(&job->directory.server)) {
+	fprintf(stderr, "newaliases: %s\n", bulk_server_problem(&job->directory.server));
+	switch (bulk_server_errno(&job->directory.server)) {
 	case -ECONNREFUSED:
 		return INJECT_TRY_LATER;
 	case -EACCES:
@@ -124,8 +124,8 @@ static int directory_failed(const struct job *job)
 
 /* --- the work --- */
 
-static int each_alias_file(struct job *job, int (*pass)(struct exchange_import *import,
-							struct exchange_reader *reader))
+static int each_alias_file(struct job *job,
+			   int (*pass)(struct bulk_import *import, struct bulk_reader *reader))
 {
 	for (size_t i = 0; i < job->file_count; i++) {
 		int error = directory_file_pass(&job->files[i], job->import, pass);
@@ -155,21 +155,21 @@ static int print_sizes(struct job *job)
 
 static bool was_told(const struct job *job)
 {
-	return exchange_import_count(job->import, EXCHANGE_BAD) +
-		       exchange_import_count(job->import, EXCHANGE_KEPT) +
-		       exchange_import_count(job->import, EXCHANGE_REFUSED) >
+	return bulk_import_count(job->import, BULK_BAD) +
+		       bulk_import_count(job->import, BULK_KEPT) +
+		       bulk_import_count(job->import, BULK_REFUSED) >
 	       0;
 }
 
 static int import_all(struct job *job)
 {
-	int status = each_alias_file(job, exchange_import_check);
+	int status = each_alias_file(job, bulk_import_check);
 
 	if (status == INJECT_OK)
-		status = each_alias_file(job, exchange_import_apply);
+		status = each_alias_file(job, bulk_import_apply);
 	if (status != INJECT_OK)
 		return status;
-	if (exchange_import_remove(job->import, false) < 0)
+	if (bulk_import_remove(job->import, false) < 0)
 		return directory_failed(job);
 	status = print_sizes(job);
 	return status == INJECT_OK && was_told(job) ? INJECT_BAD_DATA : status;
@@ -185,8 +185,8 @@ static int open_alias_files(struct job *job)
 		struct directory_file *file = &job->files[i];
 		int error;
 
-		*file = (struct directory_file){config->aliases[i], EXCHANGE_ALIASES,
-						&job->settings, -1};
+		*file = (struct directory_file){config->aliases[i], BULK_ALIASES, &job->settings,
+						-1};
 		error = directory_file_open(file);
 		if (error < 0)
 			return file_failed(file, error);
@@ -197,16 +197,16 @@ static int open_alias_files(struct job *job)
 
 static int run_newaliases(struct job *job)
 {
-	const struct exchange_import_settings settings = {.mode = EXCHANGE_REPLACE,
-							  .source = SOURCE,
-							  .tell = directory_teller_tell,
-							  .context = &job->teller};
+	const struct bulk_import_settings settings = {.mode = BULK_REPLACE,
+						      .source = SOURCE,
+						      .tell = directory_teller_tell,
+						      .context = &job->teller};
 	int status = open_alias_files(job);
 
 	if (status == INJECT_OK) {
-		job->import = exchange_import_new(&job->directory.server, &settings);
+		job->import = bulk_import_new(&job->directory.server, &settings);
 		status = import_all(job);
-		exchange_import_free(job->import);
+		bulk_import_free(job->import);
 	}
 	for (size_t i = 0; i < job->file_count; i++)
 		directory_file_close(&job->files[i]);
