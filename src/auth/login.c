@@ -9,7 +9,7 @@
 struct auth_login {
 	struct auth *auth;
 	uint32_t tag;
-	auth_login_told *told;
+	auth_login_notify *notify;
 	void *context;
 	struct os_timer *patience; /* runs while an answer is awaited */
 	bool is_asking;
@@ -47,7 +47,7 @@ static void answer_login(struct auth_login *login, enum auth_login_state state)
 	login->is_asking = false;
 	os_timer_stop(login->patience);
 	if (is_answer || state == AUTH_LOGIN_ENDED)
-		login->told(login->context, state, is_answer);
+		login->notify(login->context, state, is_answer);
 }
 
 static void on_login_timeout(void *context)
@@ -59,13 +59,13 @@ static void on_login_timeout(void *context)
 }
 
 struct auth_login *auth_login_new(struct auth *auth, struct str user, struct str stamp,
-				  auth_login_told *told, void *context)
+				  auth_login_notify *notify, void *context)
 {
 	struct auth_login *login = memory_alloc_zero(1, sizeof *login);
 
 	login->auth = auth;
 	login->tag = ++auth->last_tag;
-	login->told = told;
+	login->notify = notify;
 	login->context = context;
 	login->patience = os_timer_new(auth->loop, on_login_timeout, login);
 	buffer_append_str(&login->user, user);
@@ -79,7 +79,7 @@ struct auth_login *auth_login_new(struct auth *auth, struct str user, struct str
 void auth_login_ask(struct auth_login *login)
 {
 	if (is_known_valid(login)) {
-		login->told(login->context, AUTH_LOGIN_VALID, true);
+		login->notify(login->context, AUTH_LOGIN_VALID, true);
 		return;
 	}
 	login->is_asking = true;

@@ -25,11 +25,11 @@ enum { AUTH_STAMP_MAX = 64 }; /* bytes */
 struct auth_login;
 
 /* IS_ANSWER: to auth_login_ask(); otherwise it is ENDED, and may be said more than once. */
-typedef void auth_login_told(void *context, enum auth_login_state state, bool is_answer);
+typedef void auth_login_notify(void *context, enum auth_login_state state, bool is_answer);
 
 /* USER and STAMP as in the answer AUTH_ACCEPTED; STAMP is not empty. */
 struct auth_login *auth_login_new(struct auth *auth, struct str user, struct str stamp,
-				  auth_login_told *told, void *context);
+				  auth_login_notify *notify, void *context);
 /* Asks "auth" only if it is not known. The answer may come before this returns. One at a time. */
 void auth_login_ask(struct auth_login *login);
 /* NULL is allowed. */

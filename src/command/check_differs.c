@@ -153,14 +153,14 @@ static void report_difference(struct comparison *comparison, const struct printe
 	struct buffer words CLEANUP(buffer_clear) = {0};
 	struct arena *arena = comparison->arena;
 	struct config_problem problem = {.setting = entry->name, .found = "", .allowed = ""};
-	struct config_place place = {.line = 0};
+	struct config_position position = {.line = 0};
 
 	if (comparison->count++ < PLACES_MAX)
-		place = config_setting_place(comparison->text, name_with_place(entry));
+		position = config_setting_position(comparison->text, name_with_place(entry));
 	buffer_append_string(&words, message);
 	buffer_append_str(&words, value);
-	problem.file = arena_copy(arena, place.file);
-	problem.line = place.line;
+	problem.file = arena_copy(arena, position.file);
+	problem.line = position.line;
 	problem.message = arena_copy(arena, buffer_view(&words));
 	comparison->each(comparison->context, &problem);
 }

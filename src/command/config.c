@@ -52,15 +52,15 @@ static void append_comment(struct buffer *out, const char *text)
 static void append_place_of_setting(const struct config_explanation *explanation, const char *file,
 				    struct buffer *out)
 {
-	const struct config_place *place = &explanation->place;
+	const struct config_position *position = &explanation->position;
 
-	if (place->line == 0) {
+	if (position->line == 0) {
 		buffer_append_string(out, "# It is not set in any file.\n");
 		return;
 	}
 	buffer_append_string(out, "# It is set in ");
-	buffer_append_str(out, place->file.length > 0 ? place->file : str_from(file));
-	buffer_append_format(out, ":%u.\n", place->line);
+	buffer_append_str(out, position->file.length > 0 ? position->file : str_from(file));
+	buffer_append_format(out, ":%u.\n", position->line);
 }
 
 static void append_explanation(const struct config_explanation *explanation, const char *file,
@@ -88,14 +88,15 @@ static void append_explanation(const struct config_explanation *explanation, con
 static void append_setting_json(const struct config_explanation *explanation, const char *file,
 				struct buffer *out)
 {
-	const struct config_place *place = &explanation->place;
+	const struct config_position *position = &explanation->position;
 
 	buffer_append_byte(out, '{');
 	json_field_text(out, "setting", str_from(explanation->name));
 	json_field_text(out, "value", buffer_view(&explanation->value));
-	if (place->line != 0) {
-		json_field_text(out, "file", place->file.length > 0 ? place->file : str_from(file));
-		json_field_number(out, "line", place->line);
+	if (position->line != 0) {
+		json_field_text(out, "file",
+				position->file.length > 0 ? position->file : str_from(file));
+		json_field_number(out, "line", position->line);
 	}
 	if (explanation->initial != NULL)
 		json_field_text(out, "default", str_from(explanation->initial));

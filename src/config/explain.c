@@ -79,11 +79,11 @@ static bool is_default(const struct changes *changes, const struct config_settin
 /* Ends a line. */
 static void append_setting_place(const struct changes *changes, unsigned line, struct buffer *out)
 {
-	struct config_place place = config_lines_find(changes->lines, line);
+	struct config_position position = config_lines_find(changes->lines, line);
 
 	buffer_append_string(out, "  # ");
-	buffer_append_str(out, place.file.length > 0 ? place.file : str_from(changes->file));
-	buffer_append_format(out, ":%u\n", place.line);
+	buffer_append_str(out, position.file.length > 0 ? position.file : str_from(changes->file));
+	buffer_append_format(out, ":%u\n", position.line);
 }
 
 static void append_settings(const struct changes *changes,
@@ -201,7 +201,7 @@ bool config_explain(const struct config *config, struct str text, const char *na
 	config_tree_clear(&tree);
 	config_tree_read(&tree, text);
 	if (is_found && config_tree_find(&tree, name, &found))
-		out->place =
+		out->position =
 			config_lines_find(config_lines_of(text, tree.arena),
 					  config_tree_use(found.section, found.row->name)->line);
 	config_tree_clear(&tree);

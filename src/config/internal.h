@@ -47,7 +47,7 @@ const struct config_lines *config_lines_of(struct str text, struct arena *arena)
 /* Fills in the files that are included by CONFIG's; LINES may be NULL. */
 void config_list_included(const struct config_lines *lines, struct config *config);
 /* LINES may be NULL. */
-struct config_place config_lines_find(const struct config_lines *lines, unsigned line);
+struct config_position config_lines_find(const struct config_lines *lines, unsigned line);
 
 struct config_tree_value {
 	struct str text;

@@ -71,11 +71,11 @@ void config_problem_add(struct config_problems *problems, unsigned line, const c
 void config_problem_append_line(const struct config_problems *problems, unsigned line,
 				struct buffer *out)
 {
-	struct config_place place = config_lines_find(problems->lines, line);
+	struct config_position position = config_lines_find(problems->lines, line);
 
-	buffer_append_format(out, "line %u", place.line);
-	if (place.file.length > 0)
-		buffer_append_format(out, " of " STR_FORMAT, STR_ARGUMENTS(place.file));
+	buffer_append_format(out, "line %u", position.line);
+	if (position.file.length > 0)
+		buffer_append_format(out, " of " STR_FORMAT, STR_ARGUMENTS(position.file));
 }
 
 void config_problem_add_repeated(struct config_problems *problems, unsigned line,
@@ -93,11 +93,11 @@ void config_problem_add_repeated(struct config_problems *problems, unsigned line
 static void find_files(struct config_problems *problems)
 {
 	for (struct config_problem *p = problems->first; p != NULL; p = p->next) {
-		struct config_place place = config_lines_find(problems->lines, p->line);
+		struct config_position position = config_lines_find(problems->lines, p->line);
 
-		p->line = place.line;
-		if (place.file.length > 0)
-			p->file = arena_copy(problems->arena, place.file);
+		p->line = position.line;
+		if (position.file.length > 0)
+			p->file = arena_copy(problems->arena, position.file);
 	}
 }
 

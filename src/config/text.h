@@ -9,7 +9,7 @@
 #include "config/config.h"
 
 /* A position in a configuration. */
-struct config_place {
+struct config_position {
 	struct str file; /* empty: the main file, not an included one */
 	unsigned line;   /* 0: none */
 };
@@ -48,7 +48,7 @@ void config_problems_clear(struct config_problems *problems);
 /* The position in TEXT, a configuration that config_parse() has accepted, of the setting called
  * NAME as in problems ("user", "service box.user"), or of its section if it is not set; the file is
  * a view of TEXT. */
-struct config_place config_setting_place(struct str text, const char *name);
+struct config_position config_setting_position(struct str text, const char *name);
 
 /* Appends a line "FILE:LINE: SETTING: MESSAGE: found FOUND; allowed: ALLOWED" for each problem. */
 void config_problems_print(const struct config_problems *problems, const char *file,
@@ -68,11 +68,11 @@ void config_print_changed(const struct config *config, const char *file, struct 
 /* A description of one setting. */
 struct config_explanation {
 	const char *name;
-	struct buffer value;       /* as in a file, with "{ }" for a list; empty: not set */
-	const char *initial;       /* the default, or in words how it is computed; NULL: none */
-	struct config_place place; /* its file is a view of the text */
-	struct buffer allowed;     /* in words */
-	bool needs_restart;        /* to change it; otherwise a reload suffices */
+	struct buffer value; /* as in a file, with "{ }" for a list; empty: not set */
+	const char *initial; /* the default, or in words how it is computed; NULL: none */
+	struct config_position position; /* its file is a view of the text */
+	struct buffer allowed;           /* in words */
+	bool needs_restart;              /* to change it; otherwise a reload suffices */
 	const char *meaning;
 };
 

@@ -32,11 +32,11 @@ enum sandbox_base {
 struct sandbox_profile {
 	const char *program;
 	unsigned calls;
-	struct sandbox_place {
+	struct sandbox_tree {
 		enum sandbox_base base; /* 0: end of the list */
 		const char *path;
 		unsigned access;
-	} places[SANDBOX_PLACES_MAX];
+	} trees[SANDBOX_PLACES_MAX];
 	unsigned (*more)(const struct config *config); /* calls that settings need; may be NULL */
 	bool is_bound_to_backend; /* another source of data needs another process */
 };
@@ -46,7 +46,7 @@ struct sandbox {
 	struct arena *arena;
 	unsigned calls;
 	struct os_sandbox_path *paths;
-	struct os_sandbox_place *places; /* where the paths led at that time */
+	struct os_sandbox_file *files; /* where the paths led at that time */
 	size_t count;
 	struct str backend; /* the directory's source of data, and its user there */
 };

@@ -12,12 +12,12 @@ static void add_path(struct sandbox *sandbox, struct str path, unsigned access)
 }
 
 static void add_queue(struct sandbox *sandbox, const struct config *config,
-		      const struct sandbox_place *place)
+		      const struct sandbox_tree *tree)
 {
 	struct buffer path = {0};
 
-	buffer_append_format(&path, "%s/%s", config->queue, place->path);
-	add_path(sandbox, buffer_view(&path), place->access);
+	buffer_append_format(&path, "%s/%s", config->queue, tree->path);
+	add_path(sandbox, buffer_view(&path), tree->access);
 	buffer_clear(&path);
 }
 
@@ -212,35 +212,35 @@ static void add_conninfo(struct sandbox *sandbox, const struct config_directory 
 
 void sandbox_add_places(struct sandbox *sandbox, const struct config *config)
 {
-	const struct sandbox_place *place = sandbox->profile->places;
+	const struct sandbox_tree *tree = sandbox->profile->trees;
 	size_t most = SANDBOX_PLACES_MAX + 4 * config->service_count + count_conninfo(config) +
 		      count_secrets(config) + count_tokens(config) + COUNT_OF(resolver_files) + 2;
 
 	sandbox->paths = arena_alloc(sandbox->arena, most * sizeof *sandbox->paths);
-	for (; place->base != 0; place++) {
-		if (place->base == SANDBOX_IN_QUEUE)
-			add_queue(sandbox, config, place);
-		else if (place->base == SANDBOX_IN_MAILBOXES)
-			add_mailboxes(sandbox, config, place->access);
-		else if (place->base == SANDBOX_IN_DATABASE)
-			add_database(sandbox, &config->directory, place->access);
-		else if (place->base == SANDBOX_IN_RECORD)
-			add_record_to_sandbox(sandbox, config, place->access);
-		else if (place->base == SANDBOX_IN_LDAP_AUTHORITY)
-			add_ldap_authority(sandbox, &config->directory, place->access);
-		else if (place->base == SANDBOX_IN_AUTHORITIES)
-			add_parent(sandbox, config->tls_authorities, place->access);
-		else if (place->base == SANDBOX_IN_POLICIES)
-			add_path(sandbox, str_from(config->policy_path), place->access);
-		else if (place->base == SANDBOX_IN_CONNINFO)
+	for (; tree->base != 0; tree++) {
+		if (tree->base == SANDBOX_IN_QUEUE)
+			add_queue(sandbox, config, tree);
+		else if (tree->base == SANDBOX_IN_MAILBOXES)
+			add_mailboxes(sandbox, config, tree->access);
+		else if (tree->base == SANDBOX_IN_DATABASE)
+			add_database(sandbox, &config->directory, tree->access);
+		else if (tree->base == SANDBOX_IN_RECORD)
+			add_record_to_sandbox(sandbox, config, tree->access);
+		else if (tree->base == SANDBOX_IN_LDAP_AUTHORITY)
+			add_ldap_authority(sandbox, &config->directory, tree->access);
+		else if (tree->base == SANDBOX_IN_AUTHORITIES)
+			add_parent(sandbox, config->tls_authorities, tree->access);
+		else if (tree->base == SANDBOX_IN_POLICIES)
+			add_path(sandbox, str_from(config->policy_path), tree->access);
+		else if (tree->base == SANDBOX_IN_CONNINFO)
 			add_conninfo(sandbox, &config->directory);
-		else if (place->base == SANDBOX_IN_RESOLVER)
+		else if (tree->base == SANDBOX_IN_RESOLVER)
 			add_resolver(sandbox);
-		else if (place->base == SANDBOX_IN_SECRETS)
-			add_secrets(sandbox, config, place->access);
-		else if (place->base == SANDBOX_IN_TOKENS)
-			add_tokens(sandbox, config, place->access);
+		else if (tree->base == SANDBOX_IN_SECRETS)
+			add_secrets(sandbox, config, tree->access);
+		else if (tree->base == SANDBOX_IN_TOKENS)
+			add_tokens(sandbox, config, tree->access);
 		else
-			add_path(sandbox, str_from(place->path), place->access);
+			add_path(sandbox, str_from(tree->path), tree->access);
 	}
 }

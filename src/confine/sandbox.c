@@ -48,9 +48,9 @@ static int remember_places(struct sandbox *sandbox)
 {
 	int error = 0;
 
-	sandbox->places = arena_alloc(sandbox->arena, sandbox->count * sizeof *sandbox->places);
+	sandbox->files = arena_alloc(sandbox->arena, sandbox->count * sizeof *sandbox->files);
 	for (size_t i = 0; error == 0 && i < sandbox->count; i++)
-		error = os_sandbox_place(sandbox->paths[i].path, &sandbox->places[i]);
+		error = os_sandbox_file(sandbox->paths[i].path, &sandbox->files[i]);
 	return error;
 }
 
@@ -87,12 +87,12 @@ static bool has_path(const struct sandbox *sandbox, const struct os_sandbox_path
 }
 
 /* Whether the path leads to the same place, or that cannot be determined now. */
-static bool is_in_place(const char *path, const struct os_sandbox_place *place)
+static bool is_in_place(const char *path, const struct os_sandbox_file *file)
 {
-	struct os_sandbox_place now;
+	struct os_sandbox_file now;
 
-	return os_sandbox_place(path, &now) < 0 ||
-	       (now.device == place->device && now.inode == place->inode);
+	return os_sandbox_file(path, &now) < 0 ||
+	       (now.device == file->device && now.inode == file->inode);
 }
 
 static bool is_all_in_place(const struct sandbox *sandbox)
@@ -100,15 +100,15 @@ static bool is_all_in_place(const struct sandbox *sandbox)
 	bool is_all = true;
 
 	for (size_t i = 0; i < sandbox->count; i++)
-		is_all &= is_in_place(sandbox->paths[i].path, &sandbox->places[i]);
+		is_all &= is_in_place(sandbox->paths[i].path, &sandbox->files[i]);
 	return is_all;
 }
 
 /* Whether symbolic links are followed, from which other paths may come. */
 static bool has_links(const struct sandbox_profile *profile)
 {
-	for (const struct sandbox_place *place = profile->places; place->base != 0; place++)
-		if (place->base == SANDBOX_IN_SECRETS || place->base == SANDBOX_IN_TOKENS)
+	for (const struct sandbox_tree *tree = profile->trees; tree->base != 0; tree++)
+		if (tree->base == SANDBOX_IN_SECRETS || tree->base == SANDBOX_IN_TOKENS)
 			return true;
 	return false;
 }

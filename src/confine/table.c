@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* What each process may do: its system calls, and its places in the file system. */
+/* What each process may do: its system calls, and its trees in the file system. */
 #include "base/panic.h"
 #include "confine/conninfo.h"
 #include "confine/internal.h"

@@ -71,7 +71,8 @@ void filing_copy_searched(struct filing_work *work, const struct mailstore_found
 
 static bool has_other_folder(const struct filing_copy *copy)
 {
-	return copy->other_folder.length > 0 && !str_equal(copy->other_folder, copy->place.folder);
+	return copy->other_folder.length > 0 &&
+	       !str_equal(copy->other_folder, copy->mailbox.folder);
 }
 
 void filing_copy_appended(struct filing_work *work, const struct mailstore_append *append)
@@ -91,9 +92,9 @@ void filing_copy_appended(struct filing_work *work, const struct mailstore_appen
 
 void filing_copy_moved(struct filing_work *work)
 {
-	work->copy->place.folder = work->copy->other_folder;
+	work->copy->mailbox.folder = work->copy->other_folder;
 	work->copy->other_folder = STR("");
-	work->attempt.place = work->copy->place;
+	work->attempt.mailbox = work->copy->mailbox;
 	work->duplicate = NULL;
 	work->step = FILING_STEP_OPENING;
 	work->is_told = false;

@@ -56,7 +56,7 @@ struct filing_work { /* of one copy */
 	struct filing_message *message;
 	struct filing_copy *copy;
 	struct filing_work
-		*duplicate; /* an earlier one with its place, whose fate it shares; or NULL */
+		*duplicate; /* an earlier one with its mailbox, whose fate it shares; or NULL */
 	enum filing_step step;
 	struct record_attempt attempt;
 	bool was_filed;    /* as the record says */

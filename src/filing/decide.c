@@ -26,10 +26,10 @@ static void keep_decision(struct filing_work *work)
 	struct filing_copy *copy = work->copy;
 	struct record_attempt *attempt = &work->attempt;
 
-	if (!str_equal(copy->place.folder, attempt->place.folder)) {
+	if (!str_equal(copy->mailbox.folder, attempt->mailbox.folder)) {
 		snprintf(copy->kept_folder, sizeof copy->kept_folder, STR_FORMAT,
-			 STR_ARGUMENTS(attempt->place.folder));
-		copy->place.folder = str_from(copy->kept_folder);
+			 STR_ARGUMENTS(attempt->mailbox.folder));
+		copy->mailbox.folder = str_from(copy->kept_folder);
 	}
 	if (!str_equal(copy->decision.rule, attempt->decision.rule)) {
 		snprintf(copy->kept_rule, sizeof copy->kept_rule, STR_FORMAT,
@@ -37,16 +37,16 @@ static void keep_decision(struct filing_work *work)
 		copy->decision.rule = str_from(copy->kept_rule);
 	}
 	copy->decision.flags = attempt->decision.flags;
-	attempt->place = copy->place;
+	attempt->mailbox = copy->mailbox;
 	attempt->decision = copy->decision;
 }
 
-static bool is_same_place(const struct record_place *a, const struct record_place *b)
+static bool is_same_place(const struct record_mailbox *a, const struct record_mailbox *b)
 {
 	return str_equal(a->user, b->user) && str_equal(a->folder, b->folder);
 }
 
-/* A place has one row, so the first copy for it stands for all. */
+/* A mailbox has one row, so the first copy for it stands for all. */
 static void find_duplicates(struct filing_item *item)
 {
 	for (size_t i = 1; i < item->message->copy_count; i++) {
@@ -54,7 +54,7 @@ static void find_duplicates(struct filing_item *item)
 
 		for (size_t j = 0; !work->is_settled && j < i && work->duplicate == NULL; j++)
 			if (!item->works[j].is_settled && item->works[j].duplicate == NULL &&
-			    is_same_place(&item->works[j].copy->place, &work->copy->place))
+			    is_same_place(&item->works[j].copy->mailbox, &work->copy->mailbox))
 				work->duplicate = &item->works[j];
 		if (work->duplicate != NULL)
 			work->step = FILING_STEP_DONE;
@@ -68,8 +68,9 @@ static unsigned count_choices(const struct filing_subset *subset, const struct f
 
 	for (size_t i = 0; i < subset->count && subset->works[i] != work; i++)
 		if (subset->works[i]->is_new_choice &&
-		    str_equal(subset->works[i]->attempt.place.user, work->attempt.place.user) &&
-		    !str_equal(subset->works[i]->attempt.place.folder, work->attempt.place.folder))
+		    str_equal(subset->works[i]->attempt.mailbox.user, work->attempt.mailbox.user) &&
+		    !str_equal(subset->works[i]->attempt.mailbox.folder,
+			       work->attempt.mailbox.folder))
 			count++;
 	return count;
 }
@@ -77,7 +78,7 @@ static unsigned count_choices(const struct filing_subset *subset, const struct f
 static bool is_choice(const struct filing_work *work)
 {
 	return work->copy->is_choice && work->copy->other_folder.length > 0 &&
-	       !str_equal(work->copy->other_folder, work->attempt.place.folder);
+	       !str_equal(work->copy->other_folder, work->attempt.mailbox.folder);
 }
 
 /* Anybody can write to user+anything: beyond some a day that makes no folders any more. */
@@ -93,15 +94,15 @@ static int limit_choices(const struct filing *filing, const struct filing_subset
 		work->is_new_choice = work->is_limited = false;
 		if (!is_choice(work))
 			continue;
-		is_known =
-			record_new_folders(filing->record, &work->attempt.place, since_us, &count);
+		is_known = record_new_folders(filing->record, &work->attempt.mailbox, since_us,
+					      &count);
 		if (is_known < 0)
 			return is_known;
 		work->is_limited = is_known == 0 &&
 				   count + count_choices(subset, work) >= FILING_FOLDERS_A_DAY;
 		work->is_new_choice = is_known == 0 && !work->is_limited;
 		if (work->is_limited)
-			work->attempt.place.folder = work->copy->other_folder;
+			work->attempt.mailbox.folder = work->copy->other_folder;
 	}
 	return 0;
 }
@@ -130,7 +131,7 @@ int filing_decide(const struct filing *filing, struct filing_item *items, size_t
 		struct filing_work *work = subset.works[i];
 
 		if (work->is_limited &&
-		    str_equal(work->attempt.place.folder, work->copy->other_folder))
+		    str_equal(work->attempt.mailbox.folder, work->copy->other_folder))
 			tell_of_limit(filing, work);
 		keep_decision(work);
 	}

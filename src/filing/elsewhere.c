@@ -28,7 +28,7 @@ static int move_item(const struct filing *filing, struct filing_item *item)
 
 		if (!is_moved(work))
 			continue;
-		moved.place.folder = work->copy->other_folder;
+		moved.mailbox.folder = work->copy->other_folder;
 		error = record_move_all(filing->record, &one, 1);
 		if (error == 0 && work->duplicate == NULL)
 			error = record_unfile(filing->record, work->attempt.row.number);

@@ -46,7 +46,7 @@ static void begin_item(struct filing_item *item, struct filing_message *message)
 		item->works[i] =
 			(struct filing_work){.message = message,
 					     .copy = &message->copies[i],
-					     .attempt.place = message->copies[i].place,
+					     .attempt.mailbox = message->copies[i].mailbox,
 					     .attempt.decision = message->copies[i].decision,
 					     .is_settled = message->copies[i].is_settled};
 		message->copies[i].is_early = false;

@@ -18,12 +18,12 @@
 
 enum { FILING_FOLDERS_A_DAY = 32 }; /* that mail may make in a mailbox by the sender's choice */
 
-/* One copy of a message. A message has one for each user and purpose; two with the same place are
+/* One copy of a message. A message has one for each user and purpose; two with the same mailbox are
  * filed once. */
 struct filing_copy {
 	/* Out, too: if the folder was decided before, as it was then, in KEPT_FOLDER and KEPT_RULE.
 	 */
-	struct record_place place;
+	struct record_mailbox mailbox;
 	struct record_decision decision;
 	const struct mail_quota *quota; /* of the mailbox; NULL: none is counted */
 	bool refuses_over_quota;        /* then it fails, instead of waiting */

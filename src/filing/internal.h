@@ -46,8 +46,8 @@ int64_t filing_settled_before_us(const struct mailstore *store);
 void filing_defer(const struct filing *filing, struct filing_work *work, const char *text,
 		  const char *detail);
 
-/* decide.c: decides the place of each copy within the first transaction, and finds duplicates: 0 or
- * -errno of filing/record/record.h. */
+/* decide.c: decides the mailbox of each copy within the first transaction, and finds duplicates: 0
+ * or -errno of filing/record/record.h. */
 MUST_CHECK int filing_decide(const struct filing *filing, struct filing_item *items, size_t count);
 
 /* transactions.c: the two transactions, for all ITEMS together. 0 or -errno of

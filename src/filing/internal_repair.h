@@ -24,7 +24,7 @@ struct repair_copy {
 
 struct repair_mailbox {
 	struct filing_repair *repair;
-	const struct record_place *place;
+	const struct record_mailbox *mailbox;
 	struct mailstore *store;
 	struct repair_copy *copies; /* a table */
 };

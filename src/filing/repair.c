@@ -63,8 +63,8 @@ static void free_copies(struct repair_mailbox *mailbox)
 /* False: it was told. */
 static bool survey_mailbox(struct repair_mailbox *mailbox)
 {
-	int error = mailstore_survey(mailbox->store, mailbox->place->user, mailbox->place->folder,
-				     take_surveyed_copy, mailbox);
+	int error = mailstore_survey(mailbox->store, mailbox->mailbox->user,
+				     mailbox->mailbox->folder, take_surveyed_copy, mailbox);
 
 	if (error == 0 || error == -EOPNOTSUPP)
 		return true;
@@ -90,8 +90,8 @@ static bool is_in_order(const struct repair_mailbox *mailbox, const struct recor
 	char mark[MAILSTORE_MARK_SIZE];
 	struct repair_copy *copy;
 
-	mailstore_mark(&(struct mailstore_place){.id = listed->message.id,
-						 .digest = listed->message.digest},
+	mailstore_mark(&(struct mailstore_location){.id = listed->message.id,
+						    .digest = listed->message.digest},
 		       mark);
 	HASH_FIND_STR(mailbox->copies, mark, copy);
 	if (copy == NULL)
@@ -102,11 +102,11 @@ static bool is_in_order(const struct repair_mailbox *mailbox, const struct recor
 }
 
 static const struct record_filing *filing_of(const struct record_listed *listed,
-					     const struct record_place *place)
+					     const struct record_mailbox *mailbox)
 {
 	for (size_t i = 0; i < listed->place_count; i++)
-		if (str_equal(listed->places[i].user, place->user) &&
-		    str_equal(listed->places[i].folder, place->folder))
+		if (str_equal(listed->mailboxes[i].user, mailbox->user) &&
+		    str_equal(listed->mailboxes[i].folder, mailbox->folder))
 			return &listed->filings[i];
 	return NULL; /* it was removed meanwhile */
 }
@@ -114,7 +114,7 @@ static const struct record_filing *filing_of(const struct record_listed *listed,
 static void take_listed_message(void *context, const struct record_listed *listed)
 {
 	struct page *page = context;
-	const struct record_filing *filing = filing_of(listed, page->mailbox->place);
+	const struct record_filing *filing = filing_of(listed, page->mailbox->mailbox);
 	struct repair_row *row = &page->rows[page->row_count];
 
 	page->messages++;
@@ -137,7 +137,7 @@ static int read_page_of_messages(struct page *page)
 {
 	struct filing_repair *repair = page->mailbox->repair;
 	const struct record_query query = {
-		.place = page->mailbox->place, .after = page->last, .limit = PAGE};
+		.mailbox = page->mailbox->mailbox, .after = page->last, .limit = PAGE};
 	int error;
 
 	arena_reset(page->arena);
@@ -183,22 +183,22 @@ static int repair_copies(struct repair_mailbox *mailbox)
 	return error;
 }
 
-int filing_repair_mailbox(struct filing_repair *repair, const struct record_place *place)
+int filing_repair_mailbox(struct filing_repair *repair, const struct record_mailbox *mailbox)
 {
-	struct repair_mailbox mailbox = {.repair = repair, .place = place};
+	struct repair_mailbox repairing = {.repair = repair, .mailbox = mailbox};
 	const char *why = "";
 	int error = 0;
 
-	mailbox.store = repair->store(repair->context, place, &why);
-	if (mailbox.store == NULL) {
-		repair_tell(&mailbox, FILING_REPAIR_FAILED, STR(""), "", why, false);
+	repairing.store = repair->store(repair->context, mailbox, &why);
+	if (repairing.store == NULL) {
+		repair_tell(&repairing, FILING_REPAIR_FAILED, STR(""), "", why, false);
 		return 0;
 	}
-	if (survey_mailbox(&mailbox)) {
-		error = repair_rows(&mailbox);
+	if (survey_mailbox(&repairing)) {
+		error = repair_rows(&repairing);
 		if (error == 0)
-			error = repair_copies(&mailbox);
+			error = repair_copies(&repairing);
 	}
-	free_copies(&mailbox);
+	free_copies(&repairing);
 	return error;
 }

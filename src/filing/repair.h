@@ -34,7 +34,7 @@ const char *filing_repair_name(enum filing_repair_kind kind);
 
 struct filing_repair_finding {
 	enum filing_repair_kind kind;
-	const struct record_place *place;
+	const struct record_mailbox *mailbox;
 	struct str id;    /* "": not known */
 	const char *copy; /* "": none */
 	const char *text; /* "": nothing to add */
@@ -47,7 +47,7 @@ struct filing_repair {
 	bool forgets; /* what is missing */
 	int64_t lock_us;
 	/* The store of a mailbox; NULL, with *WHY_OUT: it is not known. */
-	struct mailstore *(*store)(void *context, const struct record_place *place,
+	struct mailstore *(*store)(void *context, const struct record_mailbox *mailbox,
 				   const char **why_out);
 	/* Decodes CONTENT. */
 	void (*decode)(void *context, const struct ipc_content *content, struct arena *arena,
@@ -59,10 +59,10 @@ struct filing_repair {
 	uint64_t rows; /* out, to be 0 at first */
 };
 
-/* Reconciles the mailbox PLACE. 0, or -errno of the record, with record_error(): it was not
+/* Reconciles the mailbox MAILBOX. 0, or -errno of the record, with record_error(): it was not
  * finished.
  */
 MUST_CHECK int filing_repair_mailbox(struct filing_repair *repair,
-				     const struct record_place *place);
+				     const struct record_mailbox *mailbox);
 
 #endif

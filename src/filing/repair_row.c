@@ -17,7 +17,7 @@ static const int64_t RECENT_US = MINUTE_US;
 struct comparison {
 	const struct repair_mailbox *mailbox;
 	const struct repair_row *row;
-	struct mailstore_place place;
+	struct mailstore_location location;
 	struct record_filing filing;
 	char recorded[MAILSTORE_COPY_SIZE]; /* of FILING */
 	struct mailstore_found *found;
@@ -63,9 +63,9 @@ static int look_up_row_and_copies(struct comparison *comparison, struct arena *a
 		copy.length = sizeof comparison->recorded - 1;
 	memcpy(comparison->recorded, copy.data, copy.length);
 	if (mailbox->repair->applies)
-		error = mailstore_fence(mailbox->store, &comparison->place);
+		error = mailstore_fence(mailbox->store, &comparison->location);
 	if (error == 0)
-		error = mailstore_find(mailbox->store, &comparison->place, arena,
+		error = mailstore_find(mailbox->store, &comparison->location, arena,
 				       &comparison->found, &comparison->found_count);
 	if (error != 0) {
 		tell_repair_of_row(comparison, FILING_REPAIR_FAILED, "", mailbox->store->error,
@@ -138,7 +138,7 @@ static void remove_surplus_copies(const struct comparison *comparison)
 		if (i == comparison->kept)
 			continue;
 		if (mailbox->repair->applies)
-			error = mailstore_remove(mailbox->store, &comparison->place, copy);
+			error = mailstore_remove(mailbox->store, &comparison->location, copy);
 		if (error != 0 && error != -ENOENT)
 			tell_repair_of_row(comparison, FILING_REPAIR_FAILED, copy,
 					   mailbox->store->error, false);
@@ -174,10 +174,10 @@ int repair_row(const struct repair_mailbox *mailbox, const struct repair_row *ro
 	struct comparison comparison = {
 		.mailbox = mailbox,
 		.row = row,
-		.place = {.user = mailbox->place->user,
-			  .folder = mailbox->place->folder,
-			  .id = row->id,
-			  .digest = row->digest},
+		.location = {.user = mailbox->mailbox->user,
+			     .folder = mailbox->mailbox->folder,
+			     .id = row->id,
+			     .digest = row->digest},
 	};
 	struct arena *arena = arena_new();
 	bool is_told = false;
@@ -213,7 +213,7 @@ static int write_row(const struct repair_mailbox *mailbox, const struct repair_c
 	for (size_t i = 0; i < sizeof token.bytes; i++)
 		token.bytes[i] = (unsigned char)os_random_u64();
 	if (error == 0)
-		error = record_open(record, number, mailbox->place, &token, message->recorded_us,
+		error = record_open(record, number, mailbox->mailbox, &token, message->recorded_us,
 				    &row);
 	if (error == 0 && row.state == RECORD_FILED)
 		return record_end(record, row.number, &token); /* somebody was faster */
@@ -252,7 +252,7 @@ static bool is_what_name_says(const struct repair_copy *copy,
 {
 	char mark[MAILSTORE_MARK_SIZE];
 
-	mailstore_mark(&(struct mailstore_place){.id = identity->id, .digest = identity->digest},
+	mailstore_mark(&(struct mailstore_location){.id = identity->id, .digest = identity->digest},
 		       mark);
 	return strcmp(mark, copy->mark) == 0;
 }
@@ -285,7 +285,7 @@ int repair_copy(const struct repair_mailbox *mailbox, const struct repair_copy *
 {
 	struct ipc_content content;
 	struct arena *arena;
-	int error = mailstore_open(mailbox->store, mailbox->place->user, mailbox->place->folder,
+	int error = mailstore_open(mailbox->store, mailbox->mailbox->user, mailbox->mailbox->folder,
 				   copy->copy, &content);
 
 	if (error == -ENOENT)

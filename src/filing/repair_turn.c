@@ -42,7 +42,7 @@ void repair_tell(const struct repair_mailbox *mailbox, enum filing_repair_kind k
 
 	repair->found(repair->context, &(struct filing_repair_finding){
 					       .kind = kind,
-					       .place = mailbox->place,
+					       .mailbox = mailbox->mailbox,
 					       .id = id,
 					       .copy = copy,
 					       .text = text,

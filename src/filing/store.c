@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct mailstore_place place_of_filing(const struct filing_work *work)
+static struct mailstore_location mailbox_of_filing(const struct filing_work *work)
 {
-	return (struct mailstore_place){
-		.user = work->copy->place.user,
-		.folder = work->copy->place.folder,
+	return (struct mailstore_location){
+		.user = work->copy->mailbox.user,
+		.folder = work->copy->mailbox.folder,
 		.id = work->message->identity->id,
 		.digest = work->message->identity->digest,
 	};
@@ -29,7 +29,7 @@ static void set_failed(const struct filing *filing, struct filing_work *work, co
 static void remove_surplus_found(const struct filing *filing, struct filing_work *work,
 				 const struct mailstore_found *found, size_t count)
 {
-	const struct mailstore_place place = place_of_filing(work);
+	const struct mailstore_location location = mailbox_of_filing(work);
 
 	for (size_t i = 0; i < count; i++) {
 		int error;
@@ -41,7 +41,7 @@ static void remove_surplus_found(const struct filing *filing, struct filing_work
 			set_failed(filing, work, record_error(filing->record));
 			return;
 		}
-		error = mailstore_remove(filing->store, &place, found[i].copy);
+		error = mailstore_remove(filing->store, &location, found[i].copy);
 		if (error == 0)
 			filing_tell(filing, FILING_SURPLUS, work, found[i].copy);
 		else if (error != -ENOENT) {
@@ -53,18 +53,18 @@ static void remove_surplus_found(const struct filing *filing, struct filing_work
 
 static void search_copy(const struct filing *filing, struct filing_work *work)
 {
-	struct mailstore_place place = place_of_filing(work);
+	struct mailstore_location location = mailbox_of_filing(work);
 	unsigned char encoded[DECODE_DIGEST_SIZE];
 	struct arena *arena = arena_new();
 	struct mailstore_found *found;
 	size_t count;
-	int error = mailstore_fence(filing->store, &place);
+	int error = mailstore_fence(filing->store, &location);
 
 	if (work->message->is_binary &&
 	    mailstore_encoded_digest(&work->message->content, encoded) == 0)
-		place.encoded_digest = encoded;
+		location.encoded_digest = encoded;
 	if (error == 0)
-		error = mailstore_find(filing->store, &place, arena, &found, &count);
+		error = mailstore_find(filing->store, &location, arena, &found, &count);
 	if (error != 0) {
 		set_failed(filing, work, filing->store->error);
 	} else {
@@ -104,7 +104,7 @@ void filing_search(const struct filing *filing, struct filing_item *items, size_
 static struct mailstore_append append_of(const struct filing_work *work)
 {
 	return (struct mailstore_append){
-		.place = place_of_filing(work),
+		.location = mailbox_of_filing(work),
 		.content = work->message->content,
 		.is_binary = work->message->is_binary,
 		.sender = work->message->sender,

@@ -43,9 +43,9 @@ void intake_session_greet(struct intake_session *session, struct str early)
 }
 
 /* Nothing can be said in plain text to who waits for a handshake. */
-static bool turn_away_session(struct intake_session *session, const char *text)
+static bool refuse_new_session(struct intake_session *session, const char *text)
 {
-	session->engine->turn_away(session, text);
+	session->engine->refuse_session(session, text);
 	return !intake_security_is_implicit(session->security);
 }
 
@@ -78,7 +78,7 @@ static void go_on_with_admission(struct intake_session *session,
 		goes_on = step(session, buffer_view(&early));
 	buffer_clear(&early);
 	if (!session->engine->is_closed(session) && !goes_on)
-		session->engine->turn_away(session, "TLS cannot begin");
+		session->engine->refuse_session(session, "TLS cannot begin");
 	if (session->engine->is_closed(session) && intake_security_is_implicit(session->security))
 		buffer_clear(session->engine->output(session));
 	session->pump(session);
@@ -96,7 +96,7 @@ static bool admit_to_class(struct intake_session *session, struct str early)
 	const char *text;
 
 	if (!intake_limit_enter(session))
-		return turn_away_session(session, "Too many sessions, try again later");
+		return refuse_new_session(session, "Too many sessions, try again later");
 	switch (intake_rate_of_connection(session, admit_delayed, &text)) {
 	case INTAKE_RATE_PASSES:
 		return begin_admitted_session(session, early);
@@ -106,7 +106,7 @@ static bool admit_to_class(struct intake_session *session, struct str early)
 		break;
 	}
 	session->is_turned_away = true;
-	return turn_away_session(session, text);
+	return refuse_new_session(session, text);
 }
 
 static void on_named(struct intake_session *session)
@@ -119,24 +119,24 @@ bool intake_session_admit(struct intake_session *session, struct str early)
 {
 	if (!intake_security_admits(session->security, &session->mapped) ||
 	    (session->is_stranger && intake_security_trusts_all(session->security))) {
-		session->engine->turn_away(session, "The address is not in clients");
+		session->engine->refuse_session(session, "The address is not in clients");
 		return false;
 	}
 	if (intake_security_lacks_tls(session->security)) {
 		intake_secure_log_lacking(session);
-		return turn_away_session(session, "TLS is not possible now, try again later");
+		return refuse_new_session(session, "TLS is not possible now, try again later");
 	}
 	if (session->intake->is_draining)
-		return turn_away_session(session, "Down for maintenance, try again later");
+		return refuse_new_session(session, "Down for maintenance, try again later");
 	if (intake_limit_is_overloaded(session)) {
 		session->bound =
 			(struct intake_bound){"load_refuse", session->intake->config->load_refuse};
-		return turn_away_session(session, "The load is too high, try again later");
+		return refuse_new_session(session, "The load is too high, try again later");
 	}
 	if (!intake_session_count(session)) {
 		session->bound = (struct intake_bound){"maxsessions_client",
 						       session->intake->config->maxsessions_client};
-		return turn_away_session(session, intake_too_many);
+		return refuse_new_session(session, intake_too_many);
 	}
 	if (!intake_limit_ask_name(session))
 		return admit_to_class(session, early);

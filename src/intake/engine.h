@@ -37,7 +37,7 @@ struct intake_engine {
 	void (*timeout)(struct intake_session *session);
 	void (*shutdown)(struct intake_session *session);
 	void (*drain)(struct intake_session *session); /* no new message may begin */
-	void (*turn_away)(struct intake_session *session, const char *text);
+	void (*refuse_session)(struct intake_session *session, const char *text);
 
 	void (*set_tls)(struct intake_session *session, const struct smtp_tls *tls);
 	void (*set_peer_name)(struct intake_session *session, const char *name);
@@ -51,10 +51,10 @@ struct intake_engine {
 
 	/* Whether there is a question, and which. */
 	bool (*asks)(const struct intake_session *session, struct intake_asked *asked_out);
-	void (*see_to)(struct intake_session *session);
+	void (*handle_question)(struct intake_session *session);
 	/* Writes the message to its file when enough of it has come, and gives the file up when
 	 * the engine did. */
-	void (*see_to_body)(struct intake_session *session);
+	void (*spool_body)(struct intake_session *session);
 	/* Answers RECIPIENT, or refuses OPEN. */
 	void (*answer)(struct intake_session *session, const struct mail_verdict *verdict);
 	/* The client's name is known, for which OPEN has waited. */

@@ -86,9 +86,9 @@ static void drain_smtp_session(struct intake_session *session)
 	smtp_server_drain(session->server);
 }
 
-static void turn_away_smtp_client(struct intake_session *session, const char *text)
+static void refuse_smtp_client(struct intake_session *session, const char *text)
 {
-	smtp_server_turn_away(session->server, text);
+	smtp_server_refuse_session(session->server, text);
 }
 
 static void set_smtp_session_tls(struct intake_session *session, const struct smtp_tls *tls)
@@ -141,10 +141,10 @@ static void answer_smtp_question(struct intake_session *session, const struct ma
 	smtp_server_answer(session->server, verdict);
 }
 
-static void see_to_smtp_body(struct intake_session *session)
+static void spool_smtp_body(struct intake_session *session)
 {
-	intake_question_see_to_body(session);
-	intake_auth_see_to_end(session);
+	intake_question_spool_body(session);
+	intake_auth_handle_end(session);
 }
 
 static uint64_t unfinished_size_of_smtp(const struct intake_session *session)
@@ -174,7 +174,7 @@ const struct intake_engine intake_engine_smtp = {
 	.timeout = time_out_smtp_session,
 	.shutdown = stop_smtp_session,
 	.drain = drain_smtp_session,
-	.turn_away = turn_away_smtp_client,
+	.refuse_session = refuse_smtp_client,
 	.set_tls = set_smtp_session_tls,
 	.set_peer_name = set_smtp_peer_name,
 	.set_peer_ours = set_smtp_peer_ours,
@@ -182,8 +182,8 @@ const struct intake_engine intake_engine_smtp = {
 	.forwarded = forwarded_claim_of,
 	.helo = helo_of_smtp_session,
 	.asks = has_smtp_question,
-	.see_to = intake_question_see_to,
-	.see_to_body = see_to_smtp_body,
+	.handle_question = intake_question_handle,
+	.spool_body = spool_smtp_body,
 	.answer = answer_smtp_question,
 	.open = intake_question_open,
 	.unfinished = unfinished_size_of_smtp,

@@ -26,7 +26,7 @@
  * and a timer in any case. The end of input is read only when nothing is kept and no question is
  * open, so that it is handled after everything the client sent. There are no other cases: an engine
  * that is not ready is closed, has a question, has too many replies, or has more of a message than
- * it keeps in memory; and that was written or dropped before (see_to_body() of the engine).
+ * it keeps in memory; and that was written or dropped before (spool_body() of the engine).
  */
 #ifndef INTAKE_INTERNAL_H
 #define INTAKE_INTERNAL_H
@@ -63,7 +63,7 @@ struct intake_session {
 	struct intake *intake;
 	void (*pump)(struct intake_session *session); /* when an answer comes */
 	/* Ends the session because another client needs its place. */
-	void (*give_way)(struct intake_session *session);
+	void (*yield_place)(struct intake_session *session);
 	/* When the client's name is known, for which its class waits, and its greeting; NULL: they
 	 * wait for nothing. May free the session. */
 	void (*named)(struct intake_session *session);
@@ -188,11 +188,11 @@ void intake_session_greet(struct intake_session *session, struct str early);
 
 /* intake/question/auth.c: passes a message of the client's mechanism on; the answer may come at
  * once. */
-void intake_auth_see_to(struct intake_session *session, const struct smtp_question *question);
+void intake_auth_handle(struct intake_session *session, const struct smtp_question *question);
 /* Answers that the client cannot be judged now. Does not go on with the session. */
 void intake_auth_refuse(struct intake_session *session);
 /* Forgets an exchange that the client has given up. */
-void intake_auth_see_to_end(struct intake_session *session);
+void intake_auth_handle_end(struct intake_session *session);
 /* At MAIL: whether the user still may, and then THEN; or the question is answered. */
 void intake_auth_ask(struct intake_session *session, void (*then)(struct intake_session *session));
 /* The client is another one from now on, or begins anew. */
@@ -292,8 +292,8 @@ void intake_tell_end(struct intake_session *session);
 void intake_question_init(struct intake_session *session);
 void intake_question_open(struct intake_session *session);
 /* Passes the question on; the answer may come at once. */
-void intake_question_see_to(struct intake_session *session);
-void intake_question_see_to_body(struct intake_session *session);
+void intake_question_handle(struct intake_session *session);
+void intake_question_spool_body(struct intake_session *session);
 
 /* intake/question/lookup.c: what is asked about clients and addresses. */
 void intake_lookup_init(struct intake_session *session);

@@ -182,7 +182,7 @@ static enum step take_session_step(struct intake_session *session, enum step ste
 	switch (step) {
 	case STEP_ASK:
 		if (!intake_hold_question(session))
-			session->engine->see_to(session);
+			session->engine->handle_question(session);
 		break;
 	case STEP_FEED:
 		feed_kept(session);
@@ -210,7 +210,7 @@ static enum step go_on_with_session(struct intake_session *session)
 
 	session->is_pumping = true;
 	do {
-		session->engine->see_to_body(session);
+		session->engine->spool_body(session);
 		intake_share_follow(session);
 		step = take_session_step(session, next_step(session));
 		intake_rate_end_session(session);
@@ -295,13 +295,13 @@ static bool can_be_told(const struct intake_session *session)
 	       (!intake_security_is_implicit(session->security) || session->stream.tls != NULL);
 }
 
-void intake_session_turn_away(struct intake_session *session)
+void intake_session_refuse(struct intake_session *session)
 {
 	static const char text[] = "Too many clients wait, try again later";
 
 	intake_hold_give_up(session, text);
 	if (!intake_session_has_question(session))
-		session->engine->turn_away(session, text);
+		session->engine->refuse_session(session, text);
 	if (can_be_told(session))
 		(void)send_replies(session);
 	session_free(session);
@@ -344,7 +344,7 @@ static struct intake_session *session_new(struct intake *intake, const struct sm
 	intake_claim_grant(session, &session->mapped, &who);
 	who.may_tls = intake_secure_is_possible(session);
 	session->pump = intake_session_pump;
-	session->give_way = intake_session_turn_away;
+	session->yield_place = intake_session_refuse;
 	intake_lookup_init(session);
 	session->engine = intake->engine;
 	session->engine->begin(session, service, &who);

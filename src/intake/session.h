@@ -72,7 +72,7 @@ void intake_set_limits(struct intake *intake, const struct limit_memory *limits,
  * by a rate, or the one that has been idle longest, if that is long enough. */
 struct intake_session *intake_session_find_idle(struct intake *intake);
 /* Ends it with a 421 reply. */
-void intake_session_turn_away(struct intake_session *session);
+void intake_session_refuse(struct intake_session *session);
 /* For struct smtp_service: one line in the log for each refusal. */
 void intake_log_refusal(void *context, const struct smtp_refusal *refusal);
 /* For struct smtp_service: the mechanisms that "auth" has for the client. */

@@ -25,8 +25,8 @@ static struct {
 	enum log_target target;
 	bool is_journal; /* standard error is the journal's */
 	bool is_open;
-	uint64_t lost; /* lines */
-	uint64_t told; /* the first of LINES tells of so many more that were lost */
+	uint64_t lost;      /* lines */
+	uint64_t announced; /* the first of LINES tells of so many more that were lost */
 } logger = {.lowest = LOG_INFO_LEVEL};
 
 static void append_event_line(struct buffer *lines, enum log_name name,
@@ -78,14 +78,14 @@ static uint64_t count_log_lines(void)
 static void write_log_lines(int wait_ms)
 {
 	size_t before = logger.lines.length;
-	uint64_t all = logger.told > 0 ? count_log_lines() : 0;
+	uint64_t all = logger.announced > 0 ? count_log_lines() : 0;
 	uint64_t dropped = log_sink_write(&logger.lines, wait_ms);
 
 	logger.lost += dropped;
 	if (dropped > 0 && dropped == all)
-		logger.lost += logger.told;
+		logger.lost += logger.announced;
 	if (logger.lines.length < before)
-		logger.told = 0;
+		logger.announced = 0;
 }
 
 static void flush_log_lines(int wait_ms)
@@ -94,7 +94,7 @@ static void flush_log_lines(int wait_ms)
 	/* as soon as there is room */
 	if (logger.lines.length == 0 && logger.lost > 0) {
 		append_loss(&logger.lines);
-		logger.told = logger.lost - 1; /* it counts itself if it is dropped */
+		logger.announced = logger.lost - 1; /* it counts itself if it is dropped */
 		logger.lost = 0;
 		write_log_lines(wait_ms);
 	}

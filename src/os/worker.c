@@ -19,7 +19,7 @@ struct os_worker {
 	pthread_cond_t changed;
 	bool is_busy;
 	bool is_ending;
-	bool must_give_way; /* and has not begun to */
+	bool must_yield_place; /* and has not begun to */
 	enum os_worker_way way;
 };
 
@@ -40,9 +40,9 @@ static void give_way(enum os_worker_way way)
 /* Without the mutex: nobody else changes it while it is busy. */
 static void work_once(struct os_worker *worker)
 {
-	if (worker->must_give_way)
+	if (worker->must_yield_place)
 		give_way(worker->way);
-	worker->must_give_way = false;
+	worker->must_yield_place = false;
 	worker->work(worker->context);
 }
 
@@ -109,10 +109,10 @@ int os_worker_new(void (*work)(void *context), void *context, struct os_wakeup *
 	return error;
 }
 
-void os_worker_give_way(struct os_worker *worker, enum os_worker_way way)
+void os_worker_yield(struct os_worker *worker, enum os_worker_way way)
 {
 	worker->way = way;
-	worker->must_give_way = true;
+	worker->must_yield_place = true;
 }
 
 void os_worker_start(struct os_worker *worker)

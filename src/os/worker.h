@@ -27,7 +27,7 @@ MUST_CHECK int os_worker_new(void (*work)(void *context), void *context, struct 
 			     struct os_worker **worker_out);
 /* What it does from now on gives way where processors are short. It cannot be taken back. Not while
  * it is busy. */
-void os_worker_give_way(struct os_worker *worker, enum os_worker_way way);
+void os_worker_yield(struct os_worker *worker, enum os_worker_way way);
 /* Must not be called while it is busy. WORK sees all earlier writes of the caller. */
 void os_worker_start(struct os_worker *worker);
 /* True from the start until WORK has returned; after that its writes are visible. */

@@ -101,7 +101,7 @@ void qmtp_server_shutdown(struct qmtp_server *s)
 		end_for(s, 421, "4.3.2", "Service is stopping, try again later");
 }
 
-void qmtp_server_turn_away(struct qmtp_server *s, const char *text)
+void qmtp_server_refuse_session(struct qmtp_server *s, const char *text)
 {
 	if (s->is_asking)
 		panic("a client of the QMTP server is turned away amid its question");

@@ -84,7 +84,7 @@ uint32_t qmtp_server_timeout_seconds(const struct qmtp_server *server);
  * answered. */
 void qmtp_server_timeout(struct qmtp_server *server);
 void qmtp_server_shutdown(struct qmtp_server *server);
-void qmtp_server_turn_away(struct qmtp_server *server, const char *text);
+void qmtp_server_refuse_session(struct qmtp_server *server, const char *text);
 
 struct qmtp_question {
 	enum smtp_question_type type;         /* RECIPIENT, OPEN */

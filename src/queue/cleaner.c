@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
  * For each X: read the names of info/, mess/ and todo/ into a table; check the table for
- * mismatches; then check the names of the other places against it.
+ * mismatches; then check the names of the other folders against it.
  */
 #include "base/panic.h"
 #include "os/file/file.h"
@@ -80,32 +80,32 @@ static int judge_number_entry(struct queue_cleaner *cleaner, const struct number
 			: cleaner_judge(cleaner, entry->number);
 }
 
-/* A name in any other place. Whatever is still in info/ is S5: then that in intd/ is of an update
+/* A name in any other folder. Whatever is still in info/ is S5: then that in intd/ is of an update
  * that was interrupted. At S4 all of them go: everything is in the data file. */
-static int judge_side(struct queue_cleaner *cleaner, enum queue_place place, const char *name,
+static int judge_side(struct queue_cleaner *cleaner, enum queue_folder folder, const char *name,
 		      uint64_t number)
 {
 	bool is_s5 = (number_table_flags(&cleaner->table, number) & HAS_INFO) != 0;
 	int result;
 
-	if ((is_s5 && place != QUEUE_INTD) || cleaner->handler->is_busy(cleaner->context, number))
+	if ((is_s5 && folder != QUEUE_INTD) || cleaner->handler->is_busy(cleaner->context, number))
 		return 0;
 	result = is_s5 ? 1 : queue_store_is_live(cleaner->store, number);
 	if (result == 0)
 		return cleaner_judge(cleaner, number);
-	if (result < 0 || place == QUEUE_INTD)
-		return result < 0 ? result : cleaner_drop(cleaner, place, name, number);
+	if (result < 0 || folder == QUEUE_INTD)
+		return result < 0 ? result : cleaner_drop(cleaner, folder, name, number);
 	result = queue_store_has(cleaner->store, QUEUE_INFO, NULL, number);
-	return result == 0 ? cleaner_drop(cleaner, place, name, number) : result < 0 ? result : 0;
+	return result == 0 ? cleaner_drop(cleaner, folder, name, number) : result < 0 ? result : 0;
 }
 
 /* --- all messages --- */
 
-/* The place of a phase; *FLAG is the flag of names there. */
-static enum queue_place place_of_phase(const struct queue_cleaner *cleaner, const char **name,
-				       unsigned *flag)
+/* The folder of a phase; *FLAG is the flag of names there. */
+static enum queue_folder folder_of_phase(const struct queue_cleaner *cleaner, const char **name,
+					 unsigned *flag)
 {
-	static const enum queue_place sides[] = {QUEUE_BOUNCE, QUEUE_REMOTE, QUEUE_INTD};
+	static const enum queue_folder sides[] = {QUEUE_BOUNCE, QUEUE_REMOTE, QUEUE_INTD};
 	size_t phase = cleaner->phase;
 
 	*name = NULL;
@@ -130,9 +130,9 @@ static int open_place_of_phase(struct queue_cleaner *cleaner)
 	char path[QUEUE_PATH_SIZE];
 	const char *name;
 	unsigned flag;
-	enum queue_place place = place_of_phase(cleaner, &name, &flag);
+	enum queue_folder folder = folder_of_phase(cleaner, &name, &flag);
 
-	queue_store_part_path(place, name, cleaner->x, path);
+	queue_store_part_path(folder, name, cleaner->x, path);
 	return os_file_list_open(cleaner->store->directory, path, &cleaner->list);
 }
 
@@ -142,15 +142,15 @@ static void fail_cleaning(struct queue_cleaner *cleaner, int error)
 	cleaner->error = error;
 }
 
-/* Reads some names of a place: whether there may be more, or -errno. */
-static int read_names_of_place(struct queue_cleaner *cleaner)
+/* Reads some names of a folder: whether there may be more, or -errno. */
+static int read_names_of_folder(struct queue_cleaner *cleaner)
 {
 	const char *name;
 	unsigned flag;
-	enum queue_place place = place_of_phase(cleaner, &name, &flag);
+	enum queue_folder folder = folder_of_phase(cleaner, &name, &flag);
 	int result = cleaner->list == NULL ? open_place_of_phase(cleaner) : 1;
 
-	if (result == -ENOENT && place == QUEUE_LOCAL) /* as for queue_store_each_part() */
+	if (result == -ENOENT && folder == QUEUE_LOCAL) /* as for queue_store_each_part() */
 		return 0;
 	for (unsigned i = 0; result >= 0 && i < NAMES_A_STEP; i++) {
 		const char *entry;
@@ -165,7 +165,7 @@ static int read_names_of_place(struct queue_cleaner *cleaner)
 			number_table_add(&cleaner->table, number, flag);
 			continue;
 		}
-		result = judge_side(cleaner, place, name, number);
+		result = judge_side(cleaner, folder, name, number);
 		if (result < 0)
 			fail_cleaning(cleaner, result);
 		result = 1;
@@ -273,7 +273,8 @@ int queue_cleaner_step(struct queue_cleaner *cleaner)
 	cleaner->error = 0;
 	if (cleaner->x == cleaner->store->split)
 		return end_holds(cleaner);
-	result = cleaner->phase == PHASE_JUDGE ? judge_some(cleaner) : read_names_of_place(cleaner);
+	result =
+		cleaner->phase == PHASE_JUDGE ? judge_some(cleaner) : read_names_of_folder(cleaner);
 	if (result < 0) {
 		fail_cleaning(cleaner, result);
 		if (cleaner->phase < PHASE_JUDGE) /* if names are missing nothing can be judged */

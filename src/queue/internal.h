@@ -42,17 +42,17 @@ MUST_CHECK int queue_create_lacking(int directory, uint32_t split);
 /* Makes what is missing of NAME and its X directories. */
 MUST_CHECK int queue_make_split(int directory, const char *name, uint32_t split);
 
-/* directory/place.c: the directory of NUMBER's name in PLACE. */
-void queue_store_directory_path(const struct queue_store *store, enum queue_place place,
+/* directory/folder.c: the directory of NUMBER's name in FOLDER. */
+void queue_store_directory_path(const struct queue_store *store, enum queue_folder folder,
 				const char *name, uint64_t number, char path[QUEUE_PATH_SIZE]);
-/* The directory X of PLACE. */
-void queue_store_part_path(enum queue_place place, const char *name, uint64_t x,
+/* The directory X of FOLDER. */
+void queue_store_part_path(enum queue_folder folder, const char *name, uint64_t x,
 			   char path[QUEUE_PATH_SIZE]);
 /* Whether NAME is a message's number that belongs in the directory X. */
 bool queue_store_is_number(const struct queue_store *store, const char *name, uint64_t x,
 			   uint64_t *number_out);
-/* Whether PLACE has a name for NUMBER: 1, 0 or -errno. */
-MUST_CHECK int queue_store_has(const struct queue_store *store, enum queue_place place,
+/* Whether FOLDER has a name for NUMBER: 1, 0 or -errno. */
+MUST_CHECK int queue_store_has(const struct queue_store *store, enum queue_folder folder,
 			       const char *name, uint64_t number);
 /* Whether NUMBER has a name in any todo/STAGE or, looked at last, in info: the message is S4 or
  * S5. */
@@ -70,12 +70,12 @@ MUST_CHECK int queue_store_find_aside(const struct queue_store *store, const cha
 				      const char *path, uint64_t inode,
 				      char out[QUEUE_ASIDE_PATH_SIZE]);
 /* Unlinks; no error when the name is gone already. 1 when it was there. */
-MUST_CHECK int queue_store_drop(const struct queue_store *store, enum queue_place place,
+MUST_CHECK int queue_store_drop(const struct queue_store *store, enum queue_folder folder,
 				const char *name, uint64_t number);
 
 /* intake/clean.c: the same, and makes the removal durable: the next new file may get this number.
  */
-MUST_CHECK int queue_store_drop_durably(const struct queue_store *store, enum queue_place place,
+MUST_CHECK int queue_store_drop_durably(const struct queue_store *store, enum queue_folder folder,
 					const char *name, uint64_t number);
 /* store.c: how to sync a group that begins now. Each group that relied on order asks the kernel
  * at its end, so this asks only if there was no order before: it may be back. */
@@ -95,9 +95,9 @@ struct queue_directories {
 	size_t capacity;
 };
 
-/* Adds the directory of NUMBER's name in PLACE, once; returns its position. */
+/* Adds the directory of NUMBER's name in FOLDER, once; returns its position. */
 size_t queue_directories_add(struct queue_directories *list, const struct queue_store *store,
-			     enum queue_place place, const char *name, uint64_t number);
+			     enum queue_folder folder, const char *name, uint64_t number);
 /* Opens those that are not open; returns the first error. At this point everything can still be
  * undone and tried again. */
 MUST_CHECK int queue_directories_open(struct queue_directories *list,
@@ -188,7 +188,7 @@ void queue_message_discard(struct queue_message *message);
  * still has it open. */
 MUST_CHECK int queue_message_take_back(struct queue_message *message);
 
-/* directory/place.c */
+/* directory/folder.c */
 void queue_spare_path(const struct queue_intake *intake, const struct queue_spare *spare,
 		      char path[QUEUE_PATH_SIZE]);
 

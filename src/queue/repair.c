@@ -166,7 +166,7 @@ static int on_stray_to_repair(void *context, const char *path)
 
 struct side {
 	struct repair *repair;
-	enum queue_place place;
+	enum queue_folder folder;
 	const char *name;
 };
 
@@ -176,18 +176,18 @@ static int on_side(void *context, uint64_t number)
 	const struct queue_store *store = side->repair->store;
 	int result = 0;
 
-	if (side->place == QUEUE_INFO) /* its own name does not count */
+	if (side->folder == QUEUE_INFO) /* its own name does not count */
 		result = queue_store_has(store, QUEUE_MESS, NULL, number);
 	for (unsigned stage = 0; result == 0 && stage < MAIL_STAGE_COUNT; stage++)
 		result = queue_store_has(store, QUEUE_TODO, mail_stage_name(stage), number);
-	if (result == 0 && side->place != QUEUE_INFO)
+	if (result == 0 && side->folder != QUEUE_INFO)
 		result = queue_store_has(store, QUEUE_INFO, NULL, number);
 	/* beside its data it may be what makes it a message again: queue/cleaner.h */
 	if (result == 0 && queue_store_look(store, NULL, number, NULL) == 0)
 		return 0;
 	if (result != 0)
 		return result < 0 ? result : 0;
-	return repair_set_place_aside(side->repair, side->place, side->name, number,
+	return repair_set_place_aside(side->repair, side->folder, side->name, number,
 				      "there is no message of that number");
 }
 
@@ -198,11 +198,11 @@ static int on_side_stray(void *context, const char *path)
 	return on_stray_to_repair(side->repair, path);
 }
 
-static int check_place(struct repair *repair, enum queue_place place, const char *name)
+static int check_place(struct repair *repair, enum queue_folder folder, const char *name)
 {
-	struct side side = {repair, place, name};
+	struct side side = {repair, folder, name};
 
-	return queue_store_each(repair->store, place, name, on_side, on_side_stray, &side);
+	return queue_store_each(repair->store, folder, name, on_side, on_side_stray, &side);
 }
 
 static int check_places_of_queue(struct repair *repair)

@@ -122,7 +122,7 @@ MUST_CHECK int queue_store_add_service(struct queue_store *store, const char *se
 /* The same for damaged/ and litter/. */
 MUST_CHECK int queue_store_make_aside(const struct queue_store *store);
 
-enum queue_place {
+enum queue_folder {
 	QUEUE_MESS,
 	QUEUE_INTD,
 	QUEUE_TODO, /* with a stage name */
@@ -132,19 +132,19 @@ enum queue_place {
 	QUEUE_BOUNCE,
 };
 
-/* "todo/arrive/7/457". NAME is the stage or service name where the place needs
+/* "todo/arrive/7/457". NAME is the stage or service name where the folder needs
  * one, else NULL. */
-void queue_store_path(const struct queue_store *store, enum queue_place place, const char *name,
+void queue_store_path(const struct queue_store *store, enum queue_folder folder, const char *name,
 		      uint64_t number, char path[QUEUE_PATH_SIZE]);
 
-/* Calls EACH with the number of every message that has a name in PLACE; stops when EACH returns
+/* Calls EACH with the number of every message that has a name in FOLDER; stops when EACH returns
  * something else than 0, and returns that. Names that are not numbers or are in the wrong X are
  * passed to STRAY (may be NULL), as paths. */
-MUST_CHECK int queue_store_each(struct queue_store *store, enum queue_place place, const char *name,
-				int (*each)(void *context, uint64_t number),
+MUST_CHECK int queue_store_each(struct queue_store *store, enum queue_folder folder,
+				const char *name, int (*each)(void *context, uint64_t number),
 				int (*stray)(void *context, const char *path), void *context);
 /* The same for one directory X. */
-MUST_CHECK int queue_store_each_part(struct queue_store *store, enum queue_place place,
+MUST_CHECK int queue_store_each_part(struct queue_store *store, enum queue_folder folder,
 				     const char *name, uint32_t x,
 				     int (*each)(void *context, uint64_t number),
 				     int (*stray)(void *context, const char *path), void *context);

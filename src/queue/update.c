@@ -33,7 +33,7 @@ struct group {
 	size_t owner_capacity;
 };
 
-static void add_directory(struct group *group, size_t i, enum queue_place place, const char *name)
+static void add_directory(struct group *group, size_t i, enum queue_folder folder, const char *name)
 {
 	if (group->owner_count == group->owner_capacity) {
 		group->owner_capacity = group->owner_capacity * 2 + 64;
@@ -42,9 +42,9 @@ static void add_directory(struct group *group, size_t i, enum queue_place place,
 	}
 	group->owners[group->owner_count++] =
 		(struct owner){i,
-			       queue_directories_add(&group->directories, group->store, place, name,
-						     group->updates[i]->number),
-			       place == QUEUE_INFO};
+			       queue_directories_add(&group->directories, group->store, folder,
+						     name, group->updates[i]->number),
+			       folder == QUEUE_INFO};
 }
 
 static void fail_queue_update(struct group *group, size_t i, int error)
@@ -280,16 +280,16 @@ static bool needs_sync(const struct group *group, size_t i)
 	return !group->is_ordered || group->updates[i]->is_whole;
 }
 
-/* Links FROM to the update's name in PLACE. A name that exists already may be one whose sync
+/* Links FROM to the update's name in FOLDER. A name that exists already may be one whose sync
  * failed, visible but never durable, or an ended message's; so it is made again. */
-static int link_place(struct group *group, size_t i, const char *from, enum queue_place place,
+static int link_place(struct group *group, size_t i, const char *from, enum queue_folder folder,
 		      const char *name)
 {
 	int directory = group->store->directory;
 	char path[QUEUE_PATH_SIZE];
 	int result;
 
-	queue_store_path(group->store, place, name, group->updates[i]->number, path);
+	queue_store_path(group->store, folder, name, group->updates[i]->number, path);
 	result = os_file_link(directory, from, path);
 	if (result == -EEXIST) {
 		result = os_file_unlink(directory, path);
@@ -297,7 +297,7 @@ static int link_place(struct group *group, size_t i, const char *from, enum queu
 			result = os_file_link(directory, from, path);
 	}
 	if (result == 0 && needs_sync(group, i))
-		add_directory(group, i, place, name);
+		add_directory(group, i, folder, name);
 	return result;
 }
 

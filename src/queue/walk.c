@@ -5,9 +5,9 @@
 #include <stdio.h>
 
 void queue_walk_begin(struct queue_walk *walk, const struct queue_store *store,
-		      enum queue_place place, const char *name)
+		      enum queue_folder folder, const char *name)
 {
-	*walk = (struct queue_walk){.store = store, .place = place, .name = name};
+	*walk = (struct queue_walk){.store = store, .folder = folder, .name = name};
 }
 
 static void tell_stray(const struct queue_walk *walk, void (*stray)(const char *path))
@@ -17,7 +17,7 @@ static void tell_stray(const struct queue_walk *walk, void (*stray)(const char *
 
 	if (stray == NULL)
 		return;
-	queue_store_part_path(walk->place, walk->name, walk->x, directory);
+	queue_store_part_path(walk->folder, walk->name, walk->x, directory);
 	snprintf(path, sizeof path, "%s/%s", directory, walk->entry);
 	stray(path);
 }
@@ -34,7 +34,7 @@ static int enter_directory(struct queue_walk *walk)
 	char path[QUEUE_PATH_SIZE];
 	int result;
 
-	queue_store_part_path(walk->place, walk->name, walk->x, path);
+	queue_store_part_path(walk->folder, walk->name, walk->x, path);
 	result = os_file_list_open(walk->store->directory, path, &walk->list);
 	if (result < 0)
 		walk->x++;

@@ -13,7 +13,7 @@ struct os_file_list;
 /* Storage of the caller. */
 struct queue_walk {
 	const struct queue_store *store;
-	enum queue_place place;
+	enum queue_folder folder;
 	const char *name;
 	uint32_t x;
 	struct os_file_list *list; /* of the directory X, or NULL */
@@ -22,7 +22,7 @@ struct queue_walk {
 
 /* NAME is borrowed. */
 void queue_walk_begin(struct queue_walk *walk, const struct queue_store *store,
-		      enum queue_place place, const char *name);
+		      enum queue_folder folder, const char *name);
 /* 1 and a number; 0 at the end; -errno: the directory is skipped, and the walk can continue.
  * Names added or removed meanwhile may or may not be seen. A name that is not a number is passed
  * to STRAY (may be NULL), as a path. */

@@ -288,7 +288,7 @@ MUST_CHECK int supervisor_bind_run_sockets(struct supervisor *supervisor);
 void supervisor_mend_sockets(struct process *process);
 void supervisor_watch_sockets(void *supervisor);
 /* After others had the sockets: binds those again whose file is another one. */
-void supervisor_mend_places(struct supervisor *supervisor);
+void supervisor_mend_run_sockets(struct supervisor *supervisor);
 /* Closes sockets that are not marked. */
 void supervisor_drop_sockets(struct supervisor *supervisor);
 

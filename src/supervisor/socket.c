@@ -130,7 +130,7 @@ static size_t share_unwanted(const struct supervisor *supervisor, uint16_t port,
 
 		if (bound->is_wanted || bound->port != port)
 			continue;
-		os_socket_share_place(bound->descriptor, is_shared);
+		os_socket_share_address(bound->descriptor, is_shared);
 		count++;
 	}
 	return count;
@@ -356,7 +356,7 @@ static bool mend_bound_socket(struct supervisor *supervisor, struct bound_socket
 	       bind_again(supervisor, bound);
 }
 
-void supervisor_mend_places(struct supervisor *supervisor)
+void supervisor_mend_run_sockets(struct supervisor *supervisor)
 {
 	for (size_t i = 0; i < supervisor->socket_count; i++) {
 		struct bound_socket *bound = &supervisor->sockets[i];

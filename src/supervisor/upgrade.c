@@ -40,7 +40,7 @@ static void resume_processes(struct supervisor *supervisor)
 {
 	supervisor->is_stopping = false;
 	supervisor->was_ready = false;
-	supervisor_mend_places(supervisor);
+	supervisor_mend_run_sockets(supervisor);
 	supervisor_show_limits(supervisor);
 	supervisor_watch_transcripts(supervisor);
 	for (size_t i = 0; i < supervisor->process_count; i++)

@@ -64,7 +64,8 @@ static void append_group(struct mailstore *store, struct thread *thread)
 		snprintf(ids[i], sizeof ids[i], "<%u.%ju@bench.test>", thread->number,
 			 (uintmax_t)thread->count + i);
 		appends[i] = (struct mailstore_append){
-			.place = {STR("user@bench.test"), STR("INBOX"), str_from(ids[i]), digest},
+			.location = {STR("user@bench.test"), STR("INBOX"), str_from(ids[i]),
+				     digest},
 			.content = {.bytes = {text, SIZE}, .file = -1, .size = SIZE},
 			.sender = STR("lisa@example.com"),
 			.recipient = STR("user@bench.test"),

@@ -88,7 +88,7 @@ static void make_copy(struct copy *copy, int worker, int number)
 						.recorded_us = once,
 						.sender = STR("lisa@example.com"),
 						.decoded = &decoded};
-	copy->attempt = (struct record_attempt){.place = {str_from(copy->user), STR("INBOX")},
+	copy->attempt = (struct record_attempt){.mailbox = {str_from(copy->user), STR("INBOX")},
 						.copy = STR("1:2")};
 	lock_name_make(copy->message.id, &copy->lock);
 	memcpy(copy->attempt.token.bytes, &number, sizeof number);

@@ -279,18 +279,18 @@ static int expect_none(void *context, uint64_t number)
 static int check_empty(struct trial *trial, bool also_of_queue)
 {
 	static const struct {
-		enum queue_place place;
+		enum queue_folder folder;
 		const char *name;
 	} places[] = {{QUEUE_MESS, NULL},     {QUEUE_INFO, NULL},    {QUEUE_LOCAL, "mailbox"},
 		      {QUEUE_REMOTE, NULL},   {QUEUE_BOUNCE, NULL},  {QUEUE_INTD, NULL},
 		      {QUEUE_TODO, "submit"}, {QUEUE_TODO, "arrive"}};
 
 	for (size_t i = 0; i < (also_of_queue ? COUNT_OF(places) : 5); i++) {
-		int result = queue_store_each(trial->store, places[i].place, places[i].name,
+		int result = queue_store_each(trial->store, places[i].folder, places[i].name,
 					      expect_none, NULL, trial);
 
 		if (result < 0) {
-			buffer_append_format(trial->why, " (place %d)", (int)places[i].place);
+			buffer_append_format(trial->why, " (place %d)", (int)places[i].folder);
 			return result;
 		}
 	}

@@ -28,7 +28,7 @@ static struct mailstore_append appends[APPENDS_MAX];
 static size_t append_count;
 static struct arena *arena;
 
-static struct mailstore_place place_of(char **words, struct ipc_content *content_out)
+static struct mailstore_location place_of(char **words, struct ipc_content *content_out)
 {
 	struct decode_identity identity;
 	struct os_file_info info;
@@ -40,7 +40,7 @@ static struct mailstore_place place_of(char **words, struct ipc_content *content
 	if (decode_identify(&content, arena, &identity) < 0)
 		panic("cannot read %s", words[3]);
 	*content_out = content;
-	return (struct mailstore_place){
+	return (struct mailstore_location){
 		.user = arena_copy_str(arena, str_from(words[1])),
 		.folder = arena_copy_str(arena, str_from(words[2])),
 		.id = identity.id,
@@ -54,7 +54,7 @@ static void note_append(char **words)
 	struct mailstore_append *append = &appends[append_count++];
 
 	*append = (struct mailstore_append){0};
-	append->place = place_of(words, &append->content);
+	append->location = place_of(words, &append->content);
 	append->sender = arena_copy_str(arena, str_from(words[4]));
 	append->recipient = arena_copy_str(arena, str_from(words[5]));
 	append->flags = (unsigned)strtoul(words[6], NULL, 10);
@@ -77,10 +77,10 @@ static void go(void)
 static void find(char **words)
 {
 	struct ipc_content content;
-	struct mailstore_place place = place_of(words, &content);
+	struct mailstore_location location = place_of(words, &content);
 	struct mailstore_found *found = NULL;
 	size_t count = 0;
-	int result = mailstore_find(store, &place, arena, &found, &count);
+	int result = mailstore_find(store, &location, arena, &found, &count);
 
 	printf("%d\t%s", result, store->error);
 	for (size_t i = 0; i < count; i++)
@@ -93,8 +93,8 @@ static void find(char **words)
 static void remove_copy(char **words)
 {
 	struct ipc_content content;
-	struct mailstore_place place = place_of(words, &content);
-	int result = mailstore_remove(store, &place, words[4]);
+	struct mailstore_location location = place_of(words, &content);
+	int result = mailstore_remove(store, &location, words[4]);
 
 	printf("%d\t%s\n", result, store->error);
 	os_file_close(content.file);

@@ -96,10 +96,10 @@ static struct imap_store *new_store(void)
 	return imap;
 }
 
-static void check_append(struct mailstore *store, const struct mailstore_place *place)
+static void check_append(struct mailstore *store, const struct mailstore_location *location)
 {
 	struct mailstore_append append = {
-		.place = *place,
+		.location = *location,
 		.content = {.bytes = STR(TEXT), .file = -1, .size = sizeof TEXT - 1},
 		.recipient = STR(""),
 	};
@@ -124,8 +124,8 @@ static void check_append(struct mailstore *store, const struct mailstore_place *
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const unsigned char digest[DECODE_DIGEST_SIZE];
-	struct mailstore_place place = {STR("ann@a.test"), STR("Lists/dev"), STR("<1@x.test>"),
-					digest};
+	struct mailstore_location location = {STR("ann@a.test"), STR("Lists/dev"),
+					      STR("<1@x.test>"), digest};
 	struct mailstore_found *found;
 	struct imap_store *store;
 	struct arena *arena;
@@ -137,13 +137,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	input = str_slice((const char *)data + 1, size - 1);
 	store = new_store();
 	arena = arena_new();
-	check_append(&store->store, &place);
-	if (mailstore_find(&store->store, &place, arena, &found, &count) == 0 && count > 0)
+	check_append(&store->store, &location);
+	if (mailstore_find(&store->store, &location, arena, &found, &count) == 0 && count > 0)
 		panic("found what has another digest");
-	place.id = STR("<sha256-0@invalid>");
-	if (mailstore_find(&store->store, &place, arena, &found, &count) == 0 && count > 0)
+	location.id = STR("<sha256-0@invalid>");
+	if (mailstore_find(&store->store, &location, arena, &found, &count) == 0 && count > 0)
 		panic("found what has another digest");
-	if (mailstore_remove(&store->store, &place, "7:1") < 0 && store->store.error[0] == '\0')
+	if (mailstore_remove(&store->store, &location, "7:1") < 0 && store->store.error[0] == '\0')
 		panic("an error without words");
 	mailstore_free(&store->store);
 	arena_free(arena);

@@ -148,11 +148,11 @@ static void keep(size_t i, const char *path)
 	os_file_close(file);
 }
 
-static void keep_place(size_t i, enum queue_place place, const char *name, uint64_t number)
+static void keep_place(size_t i, enum queue_folder folder, const char *name, uint64_t number)
 {
 	char path[QUEUE_PATH_SIZE];
 
-	queue_store_path(store, place, name, number, path);
+	queue_store_path(store, folder, name, number, path);
 	keep(i, path);
 }
 

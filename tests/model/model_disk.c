@@ -285,17 +285,17 @@ int queue_store_directory(const struct queue_store *store)
 	return 0;
 }
 
-void queue_store_path(const struct queue_store *store, enum queue_place place, const char *name,
+void queue_store_path(const struct queue_store *store, enum queue_folder folder, const char *name,
 		      uint64_t number, char path[QUEUE_PATH_SIZE])
 {
 	(void)store;
-	snprintf(path, QUEUE_PATH_SIZE, "%c%c%" PRIu64, place == QUEUE_TODO ? 't' : 'i',
+	snprintf(path, QUEUE_PATH_SIZE, "%c%c%" PRIu64, folder == QUEUE_TODO ? 't' : 'i',
 		 name != NULL ? name[0] : '-', number);
 }
 
-static bool is_in(const struct model_message *m, enum queue_place place, const char *name)
+static bool is_in(const struct model_message *m, enum queue_folder folder, const char *name)
 {
-	if (place == QUEUE_INFO)
+	if (folder == QUEUE_INFO)
 		return m->is_at_s5;
 	return m->is_queued && strcmp(name, mail_stage_name(m->stage)) == 0;
 }
@@ -314,9 +314,9 @@ int os_file_info_at(int directory, const char *path, struct os_file_info *info_o
 }
 
 void queue_walk_begin(struct queue_walk *walk, const struct queue_store *store,
-		      enum queue_place place, const char *name)
+		      enum queue_folder folder, const char *name)
 {
-	*walk = (struct queue_walk){.store = store, .place = place, .name = name};
+	*walk = (struct queue_walk){.store = store, .folder = folder, .name = name};
 }
 
 int queue_walk_next(struct queue_walk *walk, uint64_t *number_out, void (*stray)(const char *path))
@@ -325,7 +325,7 @@ int queue_walk_next(struct queue_walk *walk, uint64_t *number_out, void (*stray)
 	while (walk->x < model_disk.capacity) {
 		const struct model_message *m = &model_disk.messages[walk->x++];
 
-		if (!m->is_present || !is_in(m, walk->place, walk->name))
+		if (!m->is_present || !is_in(m, walk->folder, walk->name))
 			continue;
 		*number_out = m->id.number;
 		return 1;
@@ -338,7 +338,7 @@ int queue_walk_info(const struct queue_walk *walk, struct os_file_info *info_out
 	char path[QUEUE_PATH_SIZE];
 	uint64_t number = model_disk.messages[walk->x - 1].id.number;
 
-	queue_store_path(walk->store, walk->place, walk->name, number, path);
+	queue_store_path(walk->store, walk->folder, walk->name, number, path);
 	return os_file_info_at(0, path, info_out);
 }
 

@@ -111,10 +111,11 @@ static int move(struct record *record, struct record_attempt **attempts, size_t 
 	return tell(of(record), record_move_all(of(record)->inner, attempts, count));
 }
 
-static int new_folders(struct record *record, const struct record_place *place, int64_t since_us,
-		       unsigned *count_out)
+static int new_folders(struct record *record, const struct record_mailbox *mailbox,
+		       int64_t since_us, unsigned *count_out)
 {
-	return tell(of(record), record_new_folders(of(record)->inner, place, since_us, count_out));
+	return tell(of(record),
+		    record_new_folders(of(record)->inner, mailbox, since_us, count_out));
 }
 
 static int unfile(struct record *record, int64_t filing)

@@ -117,7 +117,7 @@ int os_socket_listen_beside(const union os_socket_address *address, int backlog)
 	return os_socket_listen(address, backlog);
 }
 
-void os_socket_share_place(int listening, bool is_shared)
+void os_socket_share_address(int listening, bool is_shared)
 {
 	(void)listening;
 	(void)is_shared;

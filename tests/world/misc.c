@@ -185,10 +185,10 @@ int os_sandbox_enter(const struct os_sandbox *sandbox, unsigned *lacks_out)
 	return 0;
 }
 
-int os_sandbox_place(const char *path, struct os_sandbox_place *place_out)
+int os_sandbox_file(const char *path, struct os_sandbox_file *file_out)
 {
 	(void)path;
-	*place_out = (struct os_sandbox_place){0};
+	*file_out = (struct os_sandbox_file){0};
 	return 0;
 }
 

@@ -6,7 +6,7 @@
 #include "files.h"
 #include "mail.h"
 #include "node.h"
-#include "queue_place.h"
+#include "queue_folder.h"
 #include "rot_files.h"
 #include "states.h"
 #include "waits.h"
@@ -82,7 +82,7 @@ static void note(const struct rotting *self, const struct rot_file *file, enum d
 
 static enum damage_part part_of(const struct rot_file *file)
 {
-	return file->place == TODO || file->place == MESS ? DAMAGE_DATA : DAMAGE_RECORDS;
+	return file->folder == TODO || file->folder == MESS ? DAMAGE_DATA : DAMAGE_RECORDS;
 }
 
 /* FILE has TEXT. */
@@ -111,7 +111,7 @@ static bool change(const struct rotting *self, const struct rot_file *file, cons
 	else if (strcmp(what, "has other bits") == 0)
 		flip(text, size);
 	else if (strcmp(what, "has a block of another") == 0 &&
-		 rot_file_choose(self->node, file->place, below, &other))
+		 rot_file_choose(self->node, file->folder, below, &other))
 		exchange(text, size, &other);
 	else
 		exchange(text, size, NULL);
@@ -151,7 +151,7 @@ static bool put_back(struct rotting *self, const struct rot_file *file)
 {
 	const struct old_file *old = find_old(self, file->path);
 
-	return old != NULL && (file->place == MESS || file->place == INFO) &&
+	return old != NULL && (file->folder == MESS || file->folder == INFO) &&
 	       damages_of_id(self->node, file->id) == NULL &&
 	       put(self, file, old->text, old->size, "is what it was before");
 }
@@ -162,7 +162,7 @@ static bool lose_name(const struct rotting *self, const struct rot_file *file)
 {
 	const struct damage *damage = damages_of_id(self->node, file->id);
 
-	if (file->place == TODO || (damage != NULL && (damage->parts & DAMAGE_NAME) != 0) ||
+	if (file->folder == TODO || (damage != NULL && (damage->parts & DAMAGE_NAME) != 0) ||
 	    !disk_is_durable(self->node->disk, file->path))
 		return false;
 	/* before the name is gone, so that nobody objects */
@@ -194,9 +194,9 @@ static bool strike(struct rotting *self)
 
 	for (unsigned i = 0; !is_done && i < TRIES; i++) {
 		struct rot_file file;
-		const enum queue_place place = rot_file_place(below(ROT_PLACES));
+		const enum queue_folder folder = rot_file_place(below(ROT_PLACES));
 
-		if (!rot_file_choose(self->node, place, below, &file))
+		if (!rot_file_choose(self->node, folder, below, &file))
 			continue;
 		is_done = rot_file(self, &file);
 		if (!is_done)

@@ -17,12 +17,12 @@ struct paths {
 	size_t count, size;
 };
 
-enum queue_place rot_file_place(uint64_t index)
+enum queue_folder rot_file_place(uint64_t index)
 {
-	static const enum queue_place places[ROT_PLACES] = {TODO,  MESS,   INFO,  INTD,
-							    LOCAL, REMOTE, BOUNCE};
+	static const enum queue_folder folders[ROT_PLACES] = {TODO,  MESS,   INFO,  INTD,
+							      LOCAL, REMOTE, BOUNCE};
 
-	return places[index];
+	return folders[index];
 }
 
 static void add_path(struct paths *paths, const char *path)
@@ -104,15 +104,15 @@ static bool knows_message(struct machine *node, struct rot_file *file)
 	return is_known;
 }
 
-bool rot_file_choose(struct machine *node, enum queue_place place,
+bool rot_file_choose(struct machine *node, enum queue_folder folder,
 		     uint64_t (*below)(uint64_t bound), struct rot_file *file_out)
 {
 	struct paths paths = {.node = node};
-	struct rot_file file = {.place = place};
-	char folder[ROT_PATH];
+	struct rot_file file = {.folder = folder};
+	char path[ROT_PATH];
 
-	snprintf(folder, sizeof folder, "/var/queue/%s", queue_place_name(place));
-	add_paths(&paths, folder, DEPTH);
+	snprintf(path, sizeof path, "/var/queue/%s", queue_folder_name(folder));
+	add_paths(&paths, path, DEPTH);
 	if (paths.count > 0) {
 		snprintf(file.path, sizeof file.path, "%s", paths.list[below(paths.count)]);
 		file.number = strtoull(strrchr(file.path, '/') + 1, NULL, 10);

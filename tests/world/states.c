@@ -5,7 +5,7 @@
 #include "judge.h"
 #include "mail.h"
 #include "queue_files.h"
-#include "queue_place.h"
+#include "queue_folder.h"
 #include <ctype.h>
 #include <err.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ struct state {
 	int64_t gone_us;  /* when its data file went, the last time */
 	int64_t begun_us; /* when it came */
 	char *path;       /* of the folder, and of those above the queue */
-	enum queue_place place;
+	enum queue_folder folder;
 	unsigned part;
 };
 
@@ -68,7 +68,7 @@ static void add_folder(struct states *states, uint64_t inode, const char *path)
 	folder->path = strdup(path);
 	if (folder->path == NULL)
 		err(1, "no memory");
-	folder->place = queue_place(path, &folder->part);
+	folder->folder = queue_folder(path, &folder->part);
 }
 
 /* --- names --- */
@@ -85,10 +85,10 @@ static void touch(struct states *states, uint64_t number)
 static void check_name(struct states *states, const struct state *folder, uint64_t number,
 		       uint64_t inode)
 {
-	if (folder->place != PID && number % STATES_SPLIT != folder->part)
+	if (folder->folder != PID && number % STATES_SPLIT != folder->part)
 		judge_object(JUDGE_STATES, "%s: message %llu has a name in %s",
 			     states->machine->name, (unsigned long long)number, folder->path);
-	if ((folder->place == TODO || folder->place == MESS) && number != inode)
+	if ((folder->folder == TODO || folder->folder == MESS) && number != inode)
 		judge_object(JUDGE_STATES, "%s: %s/%llu leads to file %llu", states->machine->name,
 			     folder->path, (unsigned long long)number, (unsigned long long)inode);
 }
@@ -102,25 +102,25 @@ static bool has_data(const struct states *states, uint64_t number)
 static void name_in(struct states *states, const struct state *folder, const char *name,
 		    uint64_t before, uint64_t inode)
 {
-	const enum queue_place place = folder->place;
-	const uint64_t number = place == PID ? 0 : strtoull(name, NULL, 10);
+	const enum queue_folder kind = folder->folder;
+	const uint64_t number = kind == PID ? 0 : strtoull(name, NULL, 10);
 
-	if (place != PID && !isdigit((unsigned char)name[0]))
+	if (kind != PID && !isdigit((unsigned char)name[0]))
 		return;
 	if (inode != 0 && !states->is_reading)
-		check_name(states, folder, place == PID ? inode : number, inode);
+		check_name(states, folder, kind == PID ? inode : number, inode);
 	if (before != 0) {
-		state_of(states, place == PID ? before : number)->names[place]--;
-		if ((place == TODO || place == MESS) && !has_data(states, number))
+		state_of(states, kind == PID ? before : number)->names[kind]--;
+		if ((kind == TODO || kind == MESS) && !has_data(states, number))
 			states->list[number].gone_us = kernel_now_us();
-		touch(states, place == PID ? before : number);
+		touch(states, kind == PID ? before : number);
 	}
-	if (inode != 0 && (place == TODO || place == MESS) && !has_data(states, number))
+	if (inode != 0 && (kind == TODO || kind == MESS) && !has_data(states, number))
 		state_of(states, number)->begun_us = kernel_now_us();
 	if (inode != 0) {
-		state_of(states, place == PID ? inode : number)->names[place]++;
-		touch(states, place == PID ? inode : number);
-		if (place == TODO)
+		state_of(states, kind == PID ? inode : number)->names[kind]++;
+		touch(states, kind == PID ? inode : number);
+		if (kind == TODO)
 			snprintf(states->queued, sizeof states->queued, "%s/%s", folder->path,
 				 name);
 	}
@@ -136,9 +136,9 @@ static void named(void *context, uint64_t directory, const char *name, uint64_t 
 	if (folder.path == NULL)
 		return;
 	snprintf(path, sizeof path, "%s/%s", folder.path, name);
-	if (is_directory && queue_place_is_followed(path))
+	if (is_directory && queue_folder_is_followed(path))
 		add_folder(states, inode, path);
-	else if (folder.place != ELSEWHERE)
+	else if (folder.folder != ELSEWHERE)
 		name_in(states, &folder, name, before, inode);
 }
 
@@ -186,7 +186,7 @@ static void object(const struct states *states, uint64_t number, const char *whe
 	for (unsigned i = 0; i < PLACES; i++)
 		if (state->names[i] > 0)
 			used += (size_t)snprintf(text + used, sizeof text - used, " %s",
-						 queue_place_name((enum queue_place)i));
+						 queue_folder_name((enum queue_folder)i));
 	judge_object(JUDGE_STATES, "%s: message %llu is in no state%s: it has names in%s",
 		     states->machine->name, (unsigned long long)number, when, text);
 }
@@ -243,7 +243,7 @@ static void read_folder(struct states *states, const char *path)
 		is_directory = files_is_folder(states->machine, file);
 		inode = files_inode(states->machine, file);
 		named(states, directory, names + i, 0, inode, is_directory);
-		if (is_directory && queue_place_is_followed(file))
+		if (is_directory && queue_folder_is_followed(file))
 			read_folder(states, file);
 	}
 	if (names != NULL)

@@ -38,7 +38,7 @@ static void run(void *context)
 }
 
 /* Who has a processor is not simulated. */
-void os_worker_give_way(struct os_worker *worker, enum os_worker_way way)
+void os_worker_yield(struct os_worker *worker, enum os_worker_way way)
 {
 	(void)worker;
 	(void)way;

@@ -300,8 +300,8 @@ static int add_thread(struct auth_checks *checks, enum duty duty)
 		return error;
 	checks->thread_count++;
 	if (duty != DUTY_KNOWN)
-		os_worker_give_way(thread->worker,
-				   duty == DUTY_FEW ? OS_WORKER_POLITE : OS_WORKER_IDLE);
+		os_worker_yield(thread->worker,
+				duty == DUTY_FEW ? OS_WORKER_POLITE : OS_WORKER_IDLE);
 	return 0;
 }
 

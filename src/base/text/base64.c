@@ -34,7 +34,7 @@ static unsigned value_of_base64_letter(char byte, char next_to_last, char last)
 void base64_append(struct buffer *out, struct str data)
 {
 	const unsigned char *bytes = (const unsigned char *)data.data;
-	char *place = buffer_reserve(out, (data.length + 2) / 3 * 4);
+	char *out_at = buffer_reserve(out, (data.length + 2) / 3 * 4);
 	size_t length = 0;
 
 	for (size_t i = 0; i < data.length; i += 3) {
@@ -43,10 +43,10 @@ void base64_append(struct buffer *out, struct str data)
 				 (rest > 1 ? (unsigned)bytes[i + 1] << 8 : 0) |
 				 (rest > 2 ? bytes[i + 2] : 0);
 
-		place[length++] = letter_of_base64_value(group >> 18);
-		place[length++] = letter_of_base64_value(group >> 12 & 63);
-		place[length++] = rest > 1 ? letter_of_base64_value(group >> 6 & 63) : '=';
-		place[length++] = rest > 2 ? letter_of_base64_value(group & 63) : '=';
+		out_at[length++] = letter_of_base64_value(group >> 18);
+		out_at[length++] = letter_of_base64_value(group >> 12 & 63);
+		out_at[length++] = rest > 1 ? letter_of_base64_value(group >> 6 & 63) : '=';
+		out_at[length++] = rest > 2 ? letter_of_base64_value(group & 63) : '=';
 	}
 	buffer_commit(out, length);
 }
@@ -55,7 +55,7 @@ void base64_append(struct buffer *out, struct str data)
 static bool decode_base64_letters(struct str text, char next_to_last, char last, struct buffer *out)
 {
 	size_t tail = text.length % 4;
-	unsigned char *place = (unsigned char *)buffer_reserve(out, text.length / 4 * 3 + 3);
+	unsigned char *out_at = (unsigned char *)buffer_reserve(out, text.length / 4 * 3 + 3);
 	unsigned wrong = tail == 1 ? 0x40 : 0;
 	unsigned group = 0;
 	size_t length = 0;
@@ -66,21 +66,21 @@ static bool decode_base64_letters(struct str text, char next_to_last, char last,
 		wrong |= value & 0x40;
 		group = group << 6 | (value & 63);
 		if (i % 4 == 3) {
-			place[length++] = (unsigned char)(group >> 16);
-			place[length++] = (unsigned char)(group >> 8);
-			place[length++] = (unsigned char)group;
+			out_at[length++] = (unsigned char)(group >> 16);
+			out_at[length++] = (unsigned char)(group >> 8);
+			out_at[length++] = (unsigned char)group;
 		}
 	}
 	if (tail == 2) {
-		place[length++] = (unsigned char)(group >> 4);
+		out_at[length++] = (unsigned char)(group >> 4);
 		wrong |= group & 0xf;
 	} else if (tail == 3) {
-		place[length++] = (unsigned char)(group >> 10);
-		place[length++] = (unsigned char)(group >> 2);
+		out_at[length++] = (unsigned char)(group >> 10);
+		out_at[length++] = (unsigned char)(group >> 2);
 		wrong |= group & 3;
 	}
 	if (wrong != 0) {
-		explicit_bzero(place, length);
+		explicit_bzero(out_at, length);
 		return false;
 	}
 	buffer_commit(out, length);

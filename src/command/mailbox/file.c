@@ -260,7 +260,8 @@ static void log_sent(const struct task *task)
 	    sent->verdict.class != MAIL_OK &&
 	    task->message.copies[task->own].verdict.class != MAIL_WAIT)
 		log_event(EVENT_SENT_GIVEN_UP, log_str(message_id, task->identity.id),
-			  log_str(mailbox, sent->place.user), log_str(folder, sent->place.folder),
+			  log_str(mailbox, sent->mailbox.user),
+			  log_str(folder, sent->mailbox.folder),
 			  log_string(status, sent->verdict.status),
 			  log_string(text, sent->verdict.text));
 }

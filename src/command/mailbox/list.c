@@ -53,8 +53,8 @@ static void json_places(struct buffer *out, const struct record_listed *listed)
 		const struct record_filing *filing = &listed->filings[i];
 
 		buffer_append_string(out, i > 0 ? ",{" : "{");
-		json_field_text(out, "user", listed->places[i].user);
-		json_field_text(out, "folder", listed->places[i].folder);
+		json_field_text(out, "user", listed->mailboxes[i].user);
+		json_field_text(out, "folder", listed->mailboxes[i].folder);
 		json_field_text(out, "state", str_from(name_of_record_state(filing->state)));
 		json_field_number(out, "attempts", filing->others);
 		if (filing->state == RECORD_FILED) {
@@ -126,8 +126,8 @@ static void print_places(struct buffer *out, const struct record_listed *listed)
 		const struct record_filing *filing = &listed->filings[i];
 
 		buffer_append_format(out, "    " STR_FORMAT " " STR_FORMAT ": %s",
-				     STR_ARGUMENTS(listed->places[i].user),
-				     STR_ARGUMENTS(listed->places[i].folder),
+				     STR_ARGUMENTS(listed->mailboxes[i].user),
+				     STR_ARGUMENTS(listed->mailboxes[i].folder),
 				     name_of_record_state(filing->state));
 		if (filing->state == RECORD_FILED) {
 			buffer_append_byte(out, ' ');

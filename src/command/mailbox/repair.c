@@ -4,11 +4,11 @@
 #include "base/panic.h"
 #include "base/text/json.h"
 #include "command/mailbox/mailbox_command.h"
-#include "command/mailbox/places.h"
+#include "command/mailbox/mailboxes.h"
 #include "deliver/mailbox/open.h"
 #include "filing/decode/apart.h"
-#include "filing/place.h"
 #include "filing/record/sqlite/rebuild.h"
+#include "filing/user.h"
 #include "os/clock.h"
 #include "os/process/process.h"
 #include "supervisor/start/program_directory.h"
@@ -68,8 +68,8 @@ static void append_repair_finding_json(struct buffer *out,
 {
 	buffer_append_byte(out, '{');
 	json_field_text(out, "difference", str_from(filing_repair_name(finding->kind)));
-	json_field_text(out, "user", finding->place->user);
-	json_field_text(out, "folder", finding->place->folder);
+	json_field_text(out, "user", finding->mailbox->user);
+	json_field_text(out, "folder", finding->mailbox->folder);
 	json_field_text(out, "message_id", finding->id);
 	json_field_text(out, "copy", str_from(finding->copy));
 	json_field_text(out, "text", str_from(finding->text));
@@ -80,9 +80,9 @@ static void append_repair_finding_json(struct buffer *out,
 static void append_repair_finding_text(struct buffer *out,
 				       const struct filing_repair_finding *finding)
 {
-	buffer_append_format(out, "%s: " STR_FORMAT " " STR_FORMAT,
-			     filing_repair_name(finding->kind), STR_ARGUMENTS(finding->place->user),
-			     STR_ARGUMENTS(finding->place->folder));
+	buffer_append_format(
+		out, "%s: " STR_FORMAT " " STR_FORMAT, filing_repair_name(finding->kind),
+		STR_ARGUMENTS(finding->mailbox->user), STR_ARGUMENTS(finding->mailbox->folder));
 	if (finding->id.length > 0)
 		buffer_append_format(out, " " STR_FORMAT, STR_ARGUMENTS(finding->id));
 	if (*finding->copy != '\0')
@@ -132,12 +132,12 @@ static void print_counts(struct task *task)
 
 /* ---- what is looked into ---- */
 
-static struct mailstore *store_for(void *context, const struct record_place *place,
+static struct mailstore *store_for(void *context, const struct record_mailbox *mailbox,
 				   const char **why_out)
 {
 	struct task *task = context;
 	const struct config_service *service =
-		mailbox_command_service(task->config, task->options.service, place->user);
+		mailbox_command_service(task->config, task->options.service, mailbox->user);
 	struct mailstore **store;
 	int error;
 
@@ -161,19 +161,19 @@ static void decode_repaired_message(void *context, const struct ipc_content *con
 }
 
 /* The folders that copies go to, also if the record does not know them any more. */
-static void add_usual(struct task *task, struct mailbox_places *places, struct str user)
+static void add_usual(struct task *task, struct mailbox_list *list, struct str user)
 {
 	const struct config_service *service =
 		mailbox_command_service(task->config, task->options.service, user);
 
 	if (service == NULL || !config_service_records(service))
 		return;
-	mailbox_places_add(places, &(struct record_place){user, str_from(service->folder)});
-	mailbox_places_add(places, &(struct record_place){user, str_from(service->sent_folder)});
+	mailbox_list_add(list, &(struct record_mailbox){user, str_from(service->folder)});
+	mailbox_list_add(list, &(struct record_mailbox){user, str_from(service->sent_folder)});
 }
 
 /* Those of which the record may have nothing any more. */
-static void add_found(struct task *task, struct mailbox_places *places)
+static void add_found(struct task *task, struct mailbox_list *list)
 {
 	const char *name = task->options.service;
 
@@ -182,13 +182,13 @@ static void add_found(struct task *task, struct mailbox_places *places)
 
 		if (service->kind == CONFIG_SERVICE_MAILBOX &&
 		    (name == NULL || strcmp(service->name, name) == 0))
-			mailbox_places_walk(places, service->path);
+			mailbox_list_walk(list, service->path);
 	}
 }
 
-static int add_all_mailboxes(struct task *task, struct mailbox_places *places)
+static int add_all_mailboxes(struct task *task, struct mailbox_list *list)
 {
-	struct record_place only = {.user = STR("")};
+	struct record_mailbox only = {.user = STR("")};
 	struct arena *arena = arena_new();
 	int error = 0;
 
@@ -196,26 +196,26 @@ static int add_all_mailboxes(struct task *task, struct mailbox_places *places)
 		error = filing_user(str_from(task->options.recipient), arena, &only.user, NULL,
 				    NULL);
 	if (error == 0 && only.user.length > 0)
-		add_usual(task, places, only.user);
+		add_usual(task, list, only.user);
 	if (error == 0) /* a new file has all mailboxes, whichever one was named */
-		error = mailbox_places_read(places, task->repair.record,
-					    task->options.rebuilds ? STR("") : only.user);
+		error = mailbox_list_read(list, task->repair.record,
+					  task->options.rebuilds ? STR("") : only.user);
 	if (task->options.rebuilds)
-		add_found(task, places);
-	for (size_t i = 0, count = places->count; i < count && error == 0; i++)
-		add_usual(task, places, places->places[i].user);
+		add_found(task, list);
+	for (size_t i = 0, count = list->count; i < count && error == 0; i++)
+		add_usual(task, list, list->mailboxes[i].user);
 	arena_free(arena);
 	return error;
 }
 
 static int compare_all_mailboxes(struct task *task)
 {
-	struct mailbox_places places = {.table = NULL};
-	int error = add_all_mailboxes(task, &places);
+	struct mailbox_list list = {.table = NULL};
+	int error = add_all_mailboxes(task, &list);
 
-	for (size_t i = 0; i < places.count && error == 0; i++)
-		error = filing_repair_mailbox(&task->repair, &places.places[i]);
-	mailbox_places_clear(&places);
+	for (size_t i = 0; i < list.count && error == 0; i++)
+		error = filing_repair_mailbox(&task->repair, &list.mailboxes[i]);
+	mailbox_list_clear(&list);
 	task->is_broken_off = error != 0;
 	if (error == 0) {
 		print_counts(task);

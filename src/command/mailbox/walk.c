@@ -4,15 +4,15 @@
  * name counts if the path of the user that it stands for is that directory.
  */
 #include "base/panic.h"
-#include "command/mailbox/places.h"
-#include "filing/place.h"
+#include "command/mailbox/mailboxes.h"
+#include "filing/user.h"
 #include "mailbox/maildir.h"
 #include "os/file/file.h"
 #include <stdlib.h>
 #include <string.h>
 
 struct walk {
-	struct mailbox_places *places;
+	struct mailbox_list *list;
 	const char *template;
 	struct str rest;         /* of the template, from the component whose names are listed */
 	struct buffer path;      /* of the directory that is listed, with a NUL */
@@ -33,7 +33,7 @@ static bool has_subdirectory(const char *path, const char *name)
 /* ---- the folders of a mailbox ---- */
 
 struct folders {
-	struct mailbox_places *places;
+	struct mailbox_list *list;
 	const char *path;
 	struct str user;
 };
@@ -52,8 +52,8 @@ static int take_folder(void *context, const char *name)
 		return 0;
 	for (const char *at = name + 1; *at != '\0'; at++)
 		buffer_append_byte(&folder, *at == '.' ? '/' : *at);
-	mailbox_places_add(folders->places,
-			   &(struct record_place){folders->user, buffer_view(&folder)});
+	mailbox_list_add(folders->list,
+			 &(struct record_mailbox){folders->user, buffer_view(&folder)});
 	return 0;
 }
 
@@ -71,15 +71,14 @@ static void take_folders_of_mailbox(struct walk *walk)
 	struct buffer address CLEANUP(buffer_clear) = {0};
 	struct arena *arena = arena_new();
 	const char *path = buffer_data(&walk->path);
-	struct folders folders = {walk->places, path, STR("")};
+	struct folders folders = {walk->list, path, STR("")};
 
 	buffer_append_format(&address, STR_FORMAT "@" STR_FORMAT, STR_ARGUMENTS(walk->user),
 			     STR_ARGUMENTS(walk->domain));
 	if (walk->user.length > 0 && walk->domain.length > 0 && has_subdirectory(path, "cur") &&
 	    filing_user(buffer_view(&address), arena, &folders.user, NULL, NULL) == 0 &&
 	    is_mailbox_path_of_user(walk, folders.user)) {
-		mailbox_places_add(walk->places,
-				   &(struct record_place){folders.user, STR("INBOX")});
+		mailbox_list_add(walk->list, &(struct record_mailbox){folders.user, STR("INBOX")});
 		(void)!os_file_list(OS_FILE_HERE, path, take_folder, &folders);
 	}
 	arena_free(arena);
@@ -141,9 +140,9 @@ static void walk_next_component(struct walk *walk)
 	take_folders_of_mailbox(walk);
 }
 
-void mailbox_places_walk(struct mailbox_places *places, const char *template)
+void mailbox_list_walk(struct mailbox_list *list, const char *template)
 {
-	struct walk walk = {.places = places, .template = template, .rest = str_from(template)};
+	struct walk walk = {.list = list, .template = template, .rest = str_from(template)};
 
 	buffer_append_byte(&walk.path, '\0');
 	walk_next_component(&walk);

@@ -138,20 +138,20 @@ static bool is_own_proc_file(struct str path, const char *place, pid_t pid)
 	return str_equal(path, str_from(own));
 }
 
-static bool is_path_in_place(struct str path, const struct rights_place *place,
-			     const struct rights_check *check)
+static bool is_path_in_tree(struct str path, const struct rights_tree *tree,
+			    const struct rights_check *check)
 {
 	const struct config *config = check->expected->config;
 	const struct config_directory *directory = &config->directory;
 
-	switch (place->base) {
+	switch (tree->base) {
 	case RIGHTS_SYSTEM:
-		return is_path_beneath(path, "/", place->path + 1) ||
-		       is_own_proc_file(path, place->path, check->process->pid);
+		return is_path_beneath(path, "/", tree->path + 1) ||
+		       is_own_proc_file(path, tree->path, check->process->pid);
 	case RIGHTS_QUEUE:
-		return is_path_beneath(path, config->queue, place->path);
+		return is_path_beneath(path, config->queue, tree->path);
 	case RIGHTS_RUN:
-		return is_path_beneath(path, config->run, place->path);
+		return is_path_beneath(path, config->run, tree->path);
 	case RIGHTS_MAILBOXES:
 		return is_in_a_mailbox(path, config);
 	case RIGHTS_DATABASE:
@@ -163,7 +163,7 @@ static bool is_path_in_place(struct str path, const struct rights_place *place,
 	case RIGHTS_LDAP_AUTHORITY:
 		return is_path_beneath(path, directory->authority, "");
 	case RIGHTS_POLICIES:
-		return is_path_beneath(path, config->policy_path, place->path);
+		return is_path_beneath(path, config->policy_path, tree->path);
 	case RIGHTS_AUTHORITIES:
 		return is_beside(path, config->tls_authorities);
 	case RIGHTS_PROGRAMS:
@@ -185,17 +185,17 @@ static bool is_open_for_writing(const struct node_descriptor *descriptor)
 
 void rights_check_file(const struct rights_check *check, const struct node_descriptor *descriptor)
 {
-	const struct rights_place *places = check->process->rights->places;
+	const struct rights_tree *trees = check->process->rights->trees;
 	struct str path = str_from(descriptor->target);
 	bool may_read = false;
 
 	if (path.length > strlen(DELETED) &&
 	    strcmp(path.data + path.length - strlen(DELETED), DELETED) == 0)
 		path.length -= strlen(DELETED);
-	for (size_t i = 0; i < RIGHTS_PLACES_MAX && places[i].base != 0; i++) {
-		if (!is_path_in_place(path, &places[i], check))
+	for (size_t i = 0; i < RIGHTS_TREES_MAX && trees[i].base != 0; i++) {
+		if (!is_path_in_tree(path, &trees[i], check))
 			continue;
-		if (places[i].may_write || !is_open_for_writing(descriptor))
+		if (trees[i].may_write || !is_open_for_writing(descriptor))
 			return;
 		may_read = true;
 	}

@@ -115,7 +115,7 @@ static void answer_session_question(struct session *session, const struct smtp_q
 	}
 }
 
-static void see_to_session_body(struct session *session)
+static void spool_session_body(struct session *session)
 {
 	struct mail_verdict verdict;
 	int error;
@@ -154,7 +154,7 @@ static bool process_session_input(struct session *session)
 	for (;;) {
 		const struct smtp_question *question;
 
-		see_to_session_body(session);
+		spool_session_body(session);
 		question = smtp_server_question(session->server);
 		if (question != NULL) {
 			answer_session_question(session, question);

@@ -37,10 +37,10 @@ void config_tree_read(struct config_tree *tree, struct str text)
 	config_problems_clear(&problems);
 }
 
-struct config_place config_setting_place(struct str text, const char *name)
+struct config_position config_setting_position(struct str text, const char *name)
 {
 	struct config_tree tree;
-	struct config_place place;
+	struct config_position position;
 	struct config_tree_found found;
 	unsigned line = 0;
 
@@ -50,7 +50,7 @@ struct config_place config_setting_place(struct str text, const char *name)
 		if (line == 0)
 			line = found.section->line;
 	}
-	place = config_lines_find(config_lines_of(text, tree.arena), line);
+	position = config_lines_find(config_lines_of(text, tree.arena), line);
 	config_tree_clear(&tree);
-	return place;
+	return position;
 }

@@ -13,7 +13,7 @@ enum { MARKS_MAX = 2 * CONFIG_FILES_MAX + 2 }; /* before and after each file */
 
 struct mark { /* a mark's line, and the file and line it gives */
 	unsigned line;
-	struct config_place place;
+	struct config_position position;
 };
 
 struct config_lines {
@@ -22,14 +22,14 @@ struct config_lines {
 };
 
 /* "12 FILE" */
-static struct config_place place_of_mark(struct str mark)
+static struct config_position place_of_mark(struct str mark)
 {
 	ptrdiff_t space = str_find(mark, ' ');
 	uint64_t line = 0;
 
 	if (space < 0 || !str_to_u64(str_slice(mark.data, (size_t)space), &line))
-		return (struct config_place){.line = 1};
-	return (struct config_place){str_skip(mark, (size_t)space + 1), (unsigned)line};
+		return (struct config_position){.line = 1};
+	return (struct config_position){str_skip(mark, (size_t)space + 1), (unsigned)line};
 }
 
 const struct config_lines *config_lines_of(struct str text, struct arena *arena)
@@ -50,7 +50,7 @@ const struct config_lines *config_lines_of(struct str text, struct arena *arena)
 	return lines;
 }
 
-struct config_place config_lines_find(const struct config_lines *lines, unsigned line)
+struct config_position config_lines_find(const struct config_lines *lines, unsigned line)
 {
 	const struct mark *mark = NULL;
 	size_t below = 0;
@@ -67,8 +67,9 @@ struct config_place config_lines_find(const struct config_lines *lines, unsigned
 		}
 	}
 	if (mark == NULL || line == 0)
-		return (struct config_place){.line = line};
-	return (struct config_place){mark->place.file, mark->place.line + line - mark->line};
+		return (struct config_position){.line = line};
+	return (struct config_position){mark->position.file,
+					mark->position.line + line - mark->line};
 }
 
 static bool is_configuration_file(const struct config *config, struct str file)
@@ -85,7 +86,7 @@ void config_list_included(const struct config_lines *lines, struct config *confi
 		return;
 	config->included = arena_alloc(config->arena, lines->count * sizeof *config->included);
 	for (size_t i = 0; i < lines->count; i++)
-		if (!is_configuration_file(config, lines->marks[i].place.file))
+		if (!is_configuration_file(config, lines->marks[i].position.file))
 			config->included[config->included_count++] =
-				arena_copy(config->arena, lines->marks[i].place.file);
+				arena_copy(config->arena, lines->marks[i].position.file);
 }

@@ -352,7 +352,7 @@ static void append_rights_flags(struct buffer *out, unsigned flags, unsigned mas
 	end_cell(out, begin);
 }
 
-static void append_places(struct buffer *out, const struct rights_place *places)
+static void append_places(struct buffer *out, const struct rights_tree *trees)
 {
 	static const char *const bases[] = {[RIGHTS_SYSTEM] = "",
 					    [RIGHTS_QUEUE] = "QUEUE",
@@ -368,11 +368,11 @@ static void append_places(struct buffer *out, const struct rights_place *places)
 					    [RIGHTS_PROGRAMS] = "PROGRAMS"};
 	size_t begin = out->length;
 
-	for (size_t i = 0; i < RIGHTS_PLACES_MAX && places[i].base != 0; i++) {
+	for (size_t i = 0; i < RIGHTS_TREES_MAX && trees[i].base != 0; i++) {
 		append_table_word(out, begin, "`");
-		buffer_append_format(out, "%s%s%s`%s", bases[places[i].base],
-				     *places[i].path != '\0' && *places[i].path != '/' ? "/" : "",
-				     places[i].path, places[i].may_write ? " rw" : " r");
+		buffer_append_format(out, "%s%s%s`%s", bases[trees[i].base],
+				     *trees[i].path != '\0' && *trees[i].path != '/' ? "/" : "",
+				     trees[i].path, trees[i].may_write ? " rw" : " r");
 	}
 	buffer_append_string(out, out->length > begin ? " |\n" : "none |\n");
 }
@@ -393,6 +393,6 @@ void rights_append_table(struct buffer *out)
 		append_table_words(out, row->peers, RIGHTS_PEERS_MAX);
 		append_rights_flags(out, row->flags, network);
 		append_rights_flags(out, row->flags, ~network);
-		append_places(out, row->places);
+		append_places(out, row->trees);
 	}
 }

@@ -16,7 +16,7 @@
 enum {
 	RIGHTS_LISTENS_MAX = 3,
 	RIGHTS_PEERS_MAX = 10,
-	RIGHTS_PLACES_MAX = 16,
+	RIGHTS_TREES_MAX = 16,
 };
 
 /* Network access and other rights. */
@@ -49,7 +49,7 @@ enum rights_base {
 	RIGHTS_TOKENS,         /* next to the files of section auth */
 };
 
-struct rights_place {
+struct rights_tree {
 	enum rights_base base; /* 0: end of the list */
 	const char *path;      /* and everything below it; "": the base, ".": nothing below it */
 	bool may_write;
@@ -64,7 +64,7 @@ struct rights {
 	const char *peers[RIGHTS_PEERS_MAX]; /* programs to which it is connected by UNIX sockets,
 					      * besides itself and the supervisor */
 	unsigned flags;
-	struct rights_place places[RIGHTS_PLACES_MAX]; /* of files that it may have open */
+	struct rights_tree trees[RIGHTS_TREES_MAX]; /* of files that it may have open */
 };
 
 /* The rights of the file called PROGRAM; NULL: not a program of a node. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "deliver/mailbox/copies.h"
-#include "filing/place.h"
+#include "filing/user.h"
 #include "mail/mailbox/folder.h"
 #include <string.h>
 
@@ -55,7 +55,7 @@ static size_t copy_for(struct mailbox_copies *copies, const struct filing_copy *
 	size_t i = 0;
 
 	while (i < message->copy_count &&
-	       !(str_equal(message->copies[i].place.user, wanted->place.user) &&
+	       !(str_equal(message->copies[i].mailbox.user, wanted->mailbox.user) &&
 		 str_equal(message->copies[i].decision.purpose, wanted->decision.purpose)))
 		i++;
 	if (i == message->copy_count)
@@ -137,10 +137,10 @@ size_t mailbox_copies_add(struct mailbox_copies *copies, struct str address)
 	struct str detail;
 	struct str written;
 
-	if (filing_user(address, copies->arena, &copy.place.user, &detail, &written) != 0)
+	if (filing_user(address, copies->arena, &copy.mailbox.user, &detail, &written) != 0)
 		return MAILBOX_NO_COPY;
-	rule = mailbox_rules_choose(copies->config, copies->holds, copy.place.user, detail);
-	copy.place.folder = folder_of(copies, rule, written, &copy.is_choice);
+	rule = mailbox_rules_choose(copies->config, copies->holds, copy.mailbox.user, detail);
+	copy.mailbox.folder = folder_of(copies, rule, written, &copy.is_choice);
 	copy.other_folder = arena_copy_str(copies->arena, str_from(service->folder));
 	copy.decision.purpose = purpose_of(copies, detail);
 	copy.decision.rule =
@@ -169,9 +169,9 @@ size_t mailbox_copies_add_sent(struct mailbox_copies *copies, struct str address
 		.decision = {.purpose = STR("sent"), .rule = STR(""), .flags = MAILSTORE_SEEN},
 	};
 
-	if (filing_user(address, copies->arena, &copy.place.user, NULL, NULL) != 0)
+	if (filing_user(address, copies->arena, &copy.mailbox.user, NULL, NULL) != 0)
 		return MAILBOX_NO_COPY;
-	copy.place.folder = copies->sent_folder;
+	copy.mailbox.folder = copies->sent_folder;
 	return copy_for(copies, &copy);
 }
 

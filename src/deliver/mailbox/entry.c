@@ -82,7 +82,7 @@ void mailbox_entry_want_quotas(struct mailbox_entry *entry)
 	for (size_t i = 0; i < message->copy_count; i++)
 		addresses[i] = message->copies[i].recipient.length > 0
 				       ? message->copies[i].recipient
-				       : message->copies[i].place.user;
+				       : message->copies[i].mailbox.user;
 	entry->wanted =
 		(struct deliver_quotas_wanted){entry, arena, addresses, message->copy_count, NULL};
 }
@@ -155,8 +155,8 @@ static void log_given_up(const struct mailbox_entry *entry)
 	const struct filing_copy *sent = &entry->message.copies[entry->sent];
 
 	log_event(EVENT_SENT_GIVEN_UP, log_id(entry->job->id),
-		  log_str(message_id, entry->identity.id), log_str(mailbox, sent->place.user),
-		  log_str(folder, sent->place.folder), log_string(status, sent->verdict.status),
+		  log_str(message_id, entry->identity.id), log_str(mailbox, sent->mailbox.user),
+		  log_str(folder, sent->mailbox.folder), log_string(status, sent->verdict.status),
 		  log_string(text, sent->verdict.text));
 }
 

@@ -10,8 +10,8 @@ struct mailbox_note mailbox_note_of(const struct filing_event *event)
 		.kind = event->kind,
 		.queue_id = event->message->queue_id,
 		.id = event->message->identity->id,
-		.user = is_of_copy ? event->copy->place.user : STR(""),
-		.folder = is_of_copy ? event->copy->place.folder : STR(""),
+		.user = is_of_copy ? event->copy->mailbox.user : STR(""),
+		.folder = is_of_copy ? event->copy->mailbox.folder : STR(""),
 		.rule = is_of_copy ? event->copy->decision.rule : STR(""),
 		.text = str_from(event->text),
 	};

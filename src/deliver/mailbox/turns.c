@@ -15,10 +15,10 @@ static const int64_t SENT_RETRY_US = SECOND_US;
 /* The sender's copy: longer than an attempt that was lost can take effect. */
 static const int64_t SENT_PATIENCE_US = 10 * MINUTE_US;
 
-enum { PLACES_MAX = 64 };
+enum { THREADS_MAX = 64 };
 
 /* A thread and the group that it has. */
-struct place {
+struct thread {
 	struct mailbox_worker *worker;
 	unsigned generation; /* of the configuration that it was made by */
 	struct mailbox_entry *entries[MAILBOX_GROUP_MAX];
@@ -36,7 +36,7 @@ struct mailbox_turns {
 	struct mailbox_entry *waiting; /* for a thread */
 	struct mailbox_entry *held;    /* until the timer: for a lock, or what is lost */
 	struct filing_doubt doubt;
-	struct place places[PLACES_MAX];
+	struct thread threads[THREADS_MAX];
 	size_t place_count;
 };
 
@@ -163,40 +163,40 @@ static bool is_same_message(const struct mailbox_entry *a, const struct mailbox_
 
 /* Whether ENTRY has to wait for what is in a thread: in OWN for the same message, in others for its
  * lock, too. */
-static bool must_wait_for_threads(const struct mailbox_turns *turns, const struct place *own,
+static bool must_wait_for_threads(const struct mailbox_turns *turns, const struct thread *own,
 				  const struct mailbox_entry *entry)
 {
 	for (size_t i = 0; i < turns->place_count; i++) {
-		const struct place *place = &turns->places[i];
+		const struct thread *thread = &turns->threads[i];
 
-		for (size_t j = 0; j < place->count; j++) {
-			const struct mailbox_entry *other = place->entries[j];
+		for (size_t j = 0; j < thread->count; j++) {
+			const struct mailbox_entry *other = thread->entries[j];
 
-			if (place == own ? is_same_message(other, entry)
-					 : str_equal(other->identity.id, entry->identity.id))
+			if (thread == own ? is_same_message(other, entry)
+					  : str_equal(other->identity.id, entry->identity.id))
 				return true;
 		}
 	}
 	return false;
 }
 
-static size_t count_with(const struct place *place, struct str id)
+static size_t count_with(const struct thread *thread, struct str id)
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < place->count; i++)
-		count += str_equal(place->entries[i]->identity.id, id);
+	for (size_t i = 0; i < thread->count; i++)
+		count += str_equal(thread->entries[i]->identity.id, id);
 	return count;
 }
 
-static void take_waiting_entry(struct mailbox_turns *turns, struct place *place,
+static void take_waiting_entry(struct mailbox_turns *turns, struct thread *thread,
 			       struct mailbox_entry *entry)
 {
-	if (must_wait_for_threads(turns, place, entry))
+	if (must_wait_for_threads(turns, thread, entry))
 		return;
 	DL_DELETE2(turns->waiting, entry, previous, next);
 	if (!is_held_message_id(turns, entry->identity.id)) {
-		place->entries[place->count++] = entry;
+		thread->entries[thread->count++] = entry;
 		return;
 	}
 	entry->message.is_busy =
@@ -204,51 +204,51 @@ static void take_waiting_entry(struct mailbox_turns *turns, struct place *place,
 	hold_mailbox_entry(turns, entry);
 }
 
-/* Moves what waits into PLACE's group: of each message one. Those that only have a Message-ID in
+/* Moves what waits into THREAD's group: of each message one. Those that only have a Message-ID in
  * common, which anybody can write, share its lock there, and so do not wait for each other one by
  * one. If there are very many, half of the group are the last ones: a genuine message among them
  * waits neither for all that came before nor for all that come after it. */
-static void gather_filing_group(struct mailbox_turns *turns, struct place *place)
+static void gather_filing_group(struct mailbox_turns *turns, struct thread *thread)
 {
 	struct mailbox_entry *entry;
 	struct mailbox_entry *after;
 
-	for (entry = turns->waiting; entry != NULL && place->count < MAILBOX_GROUP_MAX;
+	for (entry = turns->waiting; entry != NULL && thread->count < MAILBOX_GROUP_MAX;
 	     entry = after) {
 		after = entry->next;
-		if (count_with(place, entry->identity.id) < MAILBOX_GROUP_MAX / 2)
-			take_waiting_entry(turns, place, entry);
+		if (count_with(thread, entry->identity.id) < MAILBOX_GROUP_MAX / 2)
+			take_waiting_entry(turns, thread, entry);
 	}
 	entry = turns->waiting != NULL ? turns->waiting->previous : NULL;
-	for (; entry != NULL && place->count < MAILBOX_GROUP_MAX; entry = after) {
+	for (; entry != NULL && thread->count < MAILBOX_GROUP_MAX; entry = after) {
 		after = entry != turns->waiting ? entry->previous : NULL;
-		take_waiting_entry(turns, place, entry);
+		take_waiting_entry(turns, thread, entry);
 	}
 }
 
-static void give_filing_group(struct place *place)
+static void give_filing_group(struct thread *thread)
 {
 	struct filing_message *messages[MAILBOX_GROUP_MAX];
 
-	for (size_t i = 0; i < place->count; i++)
-		messages[i] = &place->entries[i]->message;
-	mailbox_worker_give(place->worker, messages, place->count);
+	for (size_t i = 0; i < thread->count; i++)
+		messages[i] = &thread->entries[i]->message;
+	mailbox_worker_give(thread->worker, messages, thread->count);
 }
 
-/* Makes the thread of PLACE, by the present configuration. */
-static int open_place(struct mailbox_turns *turns, struct place *place)
+/* Makes the thread of THREAD, by the present configuration. */
+static int open_place(struct mailbox_turns *turns, struct thread *thread)
 {
 	struct mailstore *store;
 	int error;
 
-	mailbox_worker_free(place->worker);
-	place->worker = NULL;
+	mailbox_worker_free(thread->worker);
+	thread->worker = NULL;
 	error = mailbox_store_new(turns->config, turns->service, &store);
 	if (error != 0)
 		return error;
-	place->generation = turns->generation;
+	thread->generation = turns->generation;
 	return mailbox_worker_new(turns->wakeup, mailbox_record_new(turns->config), store,
-				  &place->worker);
+				  &thread->worker);
 }
 
 static void give_up_waiting_entries(struct mailbox_turns *turns, const struct mail_verdict *why)
@@ -262,25 +262,25 @@ static void give_up_waiting_entries(struct mailbox_turns *turns, const struct ma
 	}
 }
 
-static struct place *idle_place(struct mailbox_turns *turns)
+static struct thread *idle_place(struct mailbox_turns *turns)
 {
 	size_t most = turns->config->record.connections;
 
 	for (size_t i = 0; i < turns->place_count && i < most; i++)
-		if (turns->places[i].count == 0)
-			return &turns->places[i];
-	if (turns->place_count >= most || turns->place_count == PLACES_MAX)
+		if (turns->threads[i].count == 0)
+			return &turns->threads[i];
+	if (turns->place_count >= most || turns->place_count == THREADS_MAX)
 		return NULL;
-	return &turns->places[turns->place_count++];
+	return &turns->threads[turns->place_count++];
 }
 
-static bool prepare_filing_thread(struct mailbox_turns *turns, struct place *place)
+static bool prepare_filing_thread(struct mailbox_turns *turns, struct thread *thread)
 {
 	struct mail_verdict why;
 	int error = 0;
 
-	if (place->worker == NULL || place->generation != turns->generation)
-		error = open_place(turns, place);
+	if (thread->worker == NULL || thread->generation != turns->generation)
+		error = open_place(turns, thread);
 	if (error == 0)
 		return true;
 	mail_verdict_set(&why, "4.3.0", "The mailboxes cannot be reached: %s", strerror(-error));
@@ -291,15 +291,15 @@ static bool prepare_filing_thread(struct mailbox_turns *turns, struct place *pla
 static void start_filing(void *context)
 {
 	struct mailbox_turns *turns = context;
-	struct place *place;
+	struct thread *thread;
 
-	while (turns->waiting != NULL && (place = idle_place(turns)) != NULL) {
-		if (!prepare_filing_thread(turns, place))
+	while (turns->waiting != NULL && (thread = idle_place(turns)) != NULL) {
+		if (!prepare_filing_thread(turns, thread))
 			return;
-		gather_filing_group(turns, place);
-		if (place->count == 0)
+		gather_filing_group(turns, thread);
+		if (thread->count == 0)
 			return;
-		give_filing_group(place);
+		give_filing_group(thread);
 	}
 }
 
@@ -326,14 +326,14 @@ static void on_retry_of_held_entries(void *context)
 	start_filing(turns);
 }
 
-static void take_back_filing_group(struct mailbox_turns *turns, struct place *place)
+static void take_back_filing_group(struct mailbox_turns *turns, struct thread *thread)
 {
-	size_t count = place->count;
+	size_t count = thread->count;
 
-	mailbox_worker_log(place->worker);
-	place->count = 0;
+	mailbox_worker_log(thread->worker);
+	thread->count = 0;
 	for (size_t i = 0; i < count; i++) {
-		struct mailbox_entry *entry = place->entries[i];
+		struct mailbox_entry *entry = thread->entries[i];
 
 		if (entry->message.is_lost)
 			filing_doubt_add(&turns->doubt, entry->identity.id);
@@ -346,8 +346,9 @@ static void on_filing_threads_done(void *context)
 	struct mailbox_turns *turns = context;
 
 	for (size_t i = 0; i < turns->place_count; i++)
-		if (turns->places[i].count > 0 && !mailbox_worker_is_busy(turns->places[i].worker))
-			take_back_filing_group(turns, &turns->places[i]);
+		if (turns->threads[i].count > 0 &&
+		    !mailbox_worker_is_busy(turns->threads[i].worker))
+			take_back_filing_group(turns, &turns->threads[i]);
 	start_filing(turns);
 }
 
@@ -401,8 +402,8 @@ void mailbox_turns_add(struct mailbox_turns *turns, struct mailbox_entry *entry)
 void mailbox_turns_drain(struct mailbox_turns *turns)
 {
 	for (size_t i = 0; i < turns->place_count; i++)
-		for (size_t j = 0; j < turns->places[i].count; j++)
-			turns->places[i].entries[j]->is_last = true;
+		for (size_t j = 0; j < turns->threads[i].count; j++)
+			turns->threads[i].entries[j]->is_last = true;
 	DL_CONCAT2(turns->waiting, turns->held, previous, next);
 	turns->held = NULL;
 	give_up_waiting_entries(turns, NULL);
@@ -411,8 +412,8 @@ void mailbox_turns_drain(struct mailbox_turns *turns)
 void mailbox_turns_lose(struct mailbox_turns *turns)
 {
 	for (size_t i = 0; i < turns->place_count; i++)
-		for (size_t j = 0; j < turns->places[i].count; j++)
-			turns->places[i].entries[j]->is_lost = true;
+		for (size_t j = 0; j < turns->threads[i].count; j++)
+			turns->threads[i].entries[j]->is_lost = true;
 	mailbox_turns_drain(turns);
 }
 
@@ -422,13 +423,13 @@ void mailbox_turns_free(struct mailbox_turns *turns)
 		return;
 	os_task_cancel(turns->loop, &turns->start);
 	for (size_t i = 0; i < turns->place_count; i++) {
-		struct place *place = &turns->places[i];
+		struct thread *thread = &turns->threads[i];
 
-		if (place->count > 0)
-			mailbox_worker_wait(place->worker);
-		if (place->count > 0)
-			take_back_filing_group(turns, place);
-		mailbox_worker_free(place->worker);
+		if (thread->count > 0)
+			mailbox_worker_wait(thread->worker);
+		if (thread->count > 0)
+			take_back_filing_group(turns, thread);
+		mailbox_worker_free(thread->worker);
 	}
 	mailbox_turns_drain(turns);
 	os_timer_free(turns->retry);

@@ -63,8 +63,8 @@ static void tell_bad_entry(struct bulk_import *import, const struct bulk_entry *
 /* A repeated key is ignored; a repeated member is the same member. */
 static void check_entry(struct bulk_import *import, const struct bulk_entry *entry)
 {
-	const struct bulk_place here = {.file = import->checked, .line = entry->line};
-	struct bulk_place first = bulk_seen_add(import->seen, &entry->record.key, here);
+	const struct bulk_position here = {.file = import->checked, .line = entry->line};
+	struct bulk_position first = bulk_seen_add(import->seen, &entry->record.key, here);
 	char text[64];
 
 	if (first.line == 0 || entry->record.key.table == DIRECTORY_MEMBER) {
@@ -79,7 +79,7 @@ static void check_entry(struct bulk_import *import, const struct bulk_entry *ent
 /* The record of a malformed line is not removed. */
 static void check_problem(struct bulk_import *import, const struct bulk_entry *entry)
 {
-	const struct bulk_place here = {.file = import->checked, .line = entry->line};
+	const struct bulk_position here = {.file = import->checked, .line = entry->line};
 
 	if (entry->record.key.table != DIRECTORY_NO_TABLE)
 		(void)bulk_seen_add(import->seen, &entry->record.key, here);

@@ -9,14 +9,14 @@
 
 enum { BLOCK_SIZE = 64 << 10 };
 
-bool mailstore_compare_is_derived(const struct mailstore_place *place)
+bool mailstore_compare_is_derived(const struct mailstore_location *location)
 {
 	/* nobody's Message-ID looks so: filing/decode/identity.h */
-	return str_starts_with(place->id, STR("<sha256-")) &&
-	       str_ends_with_nocase(place->id, STR("@invalid>"));
+	return str_starts_with(location->id, STR("<sha256-")) &&
+	       str_ends_with_nocase(location->id, STR("@invalid>"));
 }
 
-bool mailstore_compare_header(const struct mailstore_place *place, struct str header)
+bool mailstore_compare_header(const struct mailstore_location *location, struct str header)
 {
 	struct ipc_content content = {.bytes = header, .file = -1, .size = header.length};
 	struct decode_identity identity;
@@ -25,31 +25,31 @@ bool mailstore_compare_header(const struct mailstore_place *place, struct str he
 
 	/* without the field the identity depends on all of the message */
 	can_be = decode_identify(&content, arena, &identity) < 0 ||
-		 (identity.is_derived ? mailstore_compare_is_derived(place)
-				      : str_equal(identity.id, place->id));
+		 (identity.is_derived ? mailstore_compare_is_derived(location)
+				      : str_equal(identity.id, location->id));
 	arena_free(arena);
 	return can_be;
 }
 
 /* The digest covers the field Message-ID, too. */
-static bool is_identity_of_place(const struct mailstore_place *place,
+static bool is_identity_of_place(const struct mailstore_location *location,
 				 const struct decode_identity *identity)
 {
-	if (place->encoded_digest != NULL &&
-	    memcmp(identity->digest, place->encoded_digest, DECODE_DIGEST_SIZE) == 0)
+	if (location->encoded_digest != NULL &&
+	    memcmp(identity->digest, location->encoded_digest, DECODE_DIGEST_SIZE) == 0)
 		return true;
-	return str_equal(identity->id, place->id) &&
-	       memcmp(identity->digest, place->digest, DECODE_DIGEST_SIZE) == 0;
+	return str_equal(identity->id, location->id) &&
+	       memcmp(identity->digest, location->digest, DECODE_DIGEST_SIZE) == 0;
 }
 
-int mailstore_compare(const struct mailstore_place *place, const struct ipc_content *content)
+int mailstore_compare(const struct mailstore_location *location, const struct ipc_content *content)
 {
 	struct decode_identity identity;
 	struct arena *arena = arena_new();
 	int result = decode_identify(content, arena, &identity);
 
 	if (result == 0)
-		result = is_identity_of_place(place, &identity);
+		result = is_identity_of_place(location, &identity);
 	arena_free(arena);
 	return result;
 }

@@ -14,14 +14,15 @@ bool mailstore_folder_is_inbox(struct str folder);
  * unchanged. */
 MUST_CHECK int mailstore_folder_append(struct str folder, char separator, struct buffer *out);
 
-/* Whether a message that begins with HEADER can be that of PLACE, as far as the Message-ID tells.
+/* Whether a message that begins with HEADER can be that of LOCATION, as far as the Message-ID
+ * tells.
  */
-bool mailstore_compare_header(const struct mailstore_place *place, struct str header);
-/* Whether CONTENT is the message of PLACE: 1, 0 or -errno. Reads all of it. */
-MUST_CHECK int mailstore_compare(const struct mailstore_place *place,
+bool mailstore_compare_header(const struct mailstore_location *location, struct str header);
+/* Whether CONTENT is the message of LOCATION: 1, 0 or -errno. Reads all of it. */
+MUST_CHECK int mailstore_compare(const struct mailstore_location *location,
 				 const struct ipc_content *content);
-/* Whether the Message-ID of PLACE is not one that a header field has. */
-bool mailstore_compare_is_derived(const struct mailstore_place *place);
+/* Whether the Message-ID of LOCATION is not one that a header field has. */
+bool mailstore_compare_is_derived(const struct mailstore_location *location);
 
 /* Whether APPEND may be made now, as GATE (NULL: yes) says; otherwise it has its verdict. */
 bool mailstore_may_append(const struct mailstore_gate *gate, struct mailstore_append *append);

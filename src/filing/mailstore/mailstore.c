@@ -24,10 +24,10 @@ void mailstore_append(struct mailstore *store, struct mailstore_append *appends,
 	store->operations->append(store, appends, count, gate);
 }
 
-int mailstore_fence(struct mailstore *store, const struct mailstore_place *place)
+int mailstore_fence(struct mailstore *store, const struct mailstore_location *location)
 {
 	begin_store_operation(store);
-	return store->operations->fence(store, place);
+	return store->operations->fence(store, location);
 }
 
 bool mailstore_may_append(const struct mailstore_gate *gate, struct mailstore_append *append)
@@ -38,17 +38,18 @@ bool mailstore_may_append(const struct mailstore_gate *gate, struct mailstore_ap
 	return false;
 }
 
-int mailstore_find(struct mailstore *store, const struct mailstore_place *place,
+int mailstore_find(struct mailstore *store, const struct mailstore_location *location,
 		   struct arena *arena, struct mailstore_found **found_out, size_t *count_out)
 {
 	begin_store_operation(store);
-	return store->operations->find(store, place, arena, found_out, count_out);
+	return store->operations->find(store, location, arena, found_out, count_out);
 }
 
-int mailstore_remove(struct mailstore *store, const struct mailstore_place *place, const char *copy)
+int mailstore_remove(struct mailstore *store, const struct mailstore_location *location,
+		     const char *copy)
 {
 	begin_store_operation(store);
-	return store->operations->remove(store, place, copy);
+	return store->operations->remove(store, location, copy);
 }
 
 int mailstore_survey(struct mailstore *store, struct str user, struct str folder,

@@ -25,7 +25,7 @@ enum mailstore_flags {
 };
 
 /* Which message, in which mailbox. */
-struct mailstore_place {
+struct mailstore_location {
 	struct str user;             /* LOCAL@DOMAIN in canonical form */
 	struct str folder;           /* "INBOX", "Sent", "Lists/dev"; UTF-8, '/' between levels */
 	struct str id;               /* its Message-ID, as decode_identity.id */
@@ -36,7 +36,7 @@ struct mailstore_place {
 };
 
 struct mailstore_append {
-	struct mailstore_place place;
+	struct mailstore_location location;
 	struct ipc_content content; /* lines end in CRLF or LF */
 	bool is_binary;             /* or not in lines (BINARYMIME): it is encoded */
 	struct str sender;          /* of the envelope: written as Return-Path, and */
@@ -75,10 +75,10 @@ typedef void mailstore_surveyed(void *context, const char *copy, const char *mar
 struct mailstore_operations {
 	void (*append)(struct mailstore *store, struct mailstore_append *appends, size_t count,
 		       const struct mailstore_gate *gate);
-	int (*fence)(struct mailstore *store, const struct mailstore_place *place);
-	int (*find)(struct mailstore *store, const struct mailstore_place *place,
+	int (*fence)(struct mailstore *store, const struct mailstore_location *location);
+	int (*find)(struct mailstore *store, const struct mailstore_location *location,
 		    struct arena *arena, struct mailstore_found **found_out, size_t *count_out);
-	int (*remove)(struct mailstore *store, const struct mailstore_place *place,
+	int (*remove)(struct mailstore *store, const struct mailstore_location *location,
 		      const char *copy);
 	/* NULL: what a store cannot do */
 	int (*survey)(struct mailstore *store, struct str user, struct str folder,
@@ -105,12 +105,12 @@ void mailstore_append(struct mailstore *store, struct mailstore_append *appends,
 /* Appends of this message by others, anywhere, that have passed their gate and are not in the
  * mailbox when this returns fail (but for append_max_us): for who has the turn now. -errno: it is
  * not certain. */
-MUST_CHECK int mailstore_fence(struct mailstore *store, const struct mailstore_place *place);
+MUST_CHECK int mailstore_fence(struct mailstore *store, const struct mailstore_location *location);
 /* The copies of a message in a mailbox, the oldest first: of equal Message-ID and equal digest,
  * whatever flags they have by now; durable, though whoever appended them may have died. A mailbox
  * that does not exist has none. -errno: it is not known.
  */
-MUST_CHECK int mailstore_find(struct mailstore *store, const struct mailstore_place *place,
+MUST_CHECK int mailstore_find(struct mailstore *store, const struct mailstore_location *location,
 			      struct arena *arena, struct mailstore_found **found_out,
 			      size_t *count_out);
 /* The digest of the binary message CONTENT as copies of it are, encoded. -errno; -EINVAL: it cannot
@@ -118,10 +118,10 @@ MUST_CHECK int mailstore_find(struct mailstore *store, const struct mailstore_pl
 MUST_CHECK int mailstore_encoded_digest(const struct ipc_content *content,
 					unsigned char out[DECODE_DIGEST_SIZE]);
 /* Removes one copy for good, and nothing else. -ENOENT: it is not there. */
-MUST_CHECK int mailstore_remove(struct mailstore *store, const struct mailstore_place *place,
+MUST_CHECK int mailstore_remove(struct mailstore *store, const struct mailstore_location *location,
 				const char *copy);
-/* 128 bits in hexadecimal digits that stand for the message of PLACE: its id and digest. */
-void mailstore_mark(const struct mailstore_place *place, char out[MAILSTORE_MARK_SIZE]);
+/* 128 bits in hexadecimal digits that stand for the message of LOCATION: its id and digest. */
+void mailstore_mark(const struct mailstore_location *location, char out[MAILSTORE_MARK_SIZE]);
 /* Calls EACH for all copies of a folder that have marks in their names: other ones were not filed
  * through a store. -errno; -EOPNOTSUPP: this store has no marks. */
 MUST_CHECK int mailstore_survey(struct mailstore *store, struct str user, struct str folder,

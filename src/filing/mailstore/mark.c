@@ -5,14 +5,14 @@
 #include <openssl/evp.h>
 #include <stdio.h>
 
-void mailstore_mark(const struct mailstore_place *place, char out[MAILSTORE_MARK_SIZE])
+void mailstore_mark(const struct mailstore_location *location, char out[MAILSTORE_MARK_SIZE])
 {
 	struct buffer whole = {0};
 	unsigned char digest[DECODE_DIGEST_SIZE];
 
 	/* the digest first: its length is fixed */
-	buffer_append(&whole, place->digest, DECODE_DIGEST_SIZE);
-	buffer_append_str(&whole, place->id);
+	buffer_append(&whole, location->digest, DECODE_DIGEST_SIZE);
+	buffer_append_str(&whole, location->id);
 	if (EVP_Digest(buffer_data(&whole), whole.length, digest, NULL, EVP_sha256(), NULL) != 1)
 		panic("SHA-256 is not available");
 	buffer_clear(&whole);

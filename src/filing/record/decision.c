@@ -19,7 +19,7 @@ static void take_decision_row(void *context, const struct record_value *values, 
 	struct record_attempt *attempt = decisions->attempts[at];
 
 	(void)count;
-	attempt->place.folder = record_keep(decisions->sql, &values[0]);
+	attempt->mailbox.folder = record_keep(decisions->sql, &values[0]);
 	attempt->decision.rule = record_keep(decisions->sql, &values[1]);
 	attempt->decision.flags = (unsigned)values[2].number;
 	decisions->is_known[at] = true;
@@ -33,7 +33,7 @@ static struct record_value text_value_of_decision(struct str text)
 static void set_key_of_decision(const struct record_attempt *attempt, struct record_value *values)
 {
 	values[0] = record_number(attempt->message);
-	values[1] = text_value_of_decision(attempt->place.user);
+	values[1] = text_value_of_decision(attempt->mailbox.user);
 	values[2] = text_value_of_decision(attempt->decision.purpose);
 }
 
@@ -67,7 +67,7 @@ static int insert_decisions(struct decisions *decisions)
 		subset.wants_outcomes |= !attempt->is_new;
 		values = record_subset_add(&subset, i);
 		set_key_of_decision(attempt, values);
-		values[3] = text_value_of_decision(attempt->place.folder);
+		values[3] = text_value_of_decision(attempt->mailbox.folder);
 		values[4] = text_value_of_decision(attempt->decision.rule);
 		values[5] = record_number(attempt->decision.flags);
 	}
@@ -91,8 +91,8 @@ static bool are_valid_decisions(struct record_attempt **attempts, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		const struct record_attempt *attempt = attempts[i];
 
-		if (!record_text_is_valid(attempt->place.user, RECORD_ADDRESS_MAX) ||
-		    !record_text_is_valid(attempt->place.folder, RECORD_FOLDER_MAX) ||
+		if (!record_text_is_valid(attempt->mailbox.user, RECORD_ADDRESS_MAX) ||
+		    !record_text_is_valid(attempt->mailbox.folder, RECORD_FOLDER_MAX) ||
 		    !record_text_is_valid(attempt->decision.purpose, RECORD_PURPOSE_MAX) ||
 		    !record_text_is_valid(attempt->decision.rule, RECORD_RULE_MAX))
 			return false;
@@ -140,7 +140,7 @@ int record_sql_move(struct record *record, struct record_attempt **attempts, siz
 		struct record_value *values = record_subset_add(&subset, i);
 
 		set_key_of_decision(attempts[i], values);
-		values[3] = text_value_of_decision(attempts[i]->place.folder);
+		values[3] = text_value_of_decision(attempts[i]->mailbox.folder);
 	}
 	return record_subset_run(&subset);
 }

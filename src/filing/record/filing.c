@@ -93,9 +93,9 @@ static int find_filings(struct look *look)
 		values = record_subset_add(&look->subset, i);
 		values[0] = record_number(attempt->message);
 		values[1] =
-			(struct record_value){.kind = RECORD_TEXT, .bytes = attempt->place.user};
-		values[2] =
-			(struct record_value){.kind = RECORD_TEXT, .bytes = attempt->place.folder};
+			(struct record_value){.kind = RECORD_TEXT, .bytes = attempt->mailbox.user};
+		values[2] = (struct record_value){.kind = RECORD_TEXT,
+						  .bytes = attempt->mailbox.folder};
 	}
 	return record_subset_run(&look->subset);
 }
@@ -188,10 +188,10 @@ static int insert_attempts(const struct look *look, int64_t now_us)
 static bool are_valid_filings(struct record_attempt **attempts, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		const struct record_place *place = &attempts[i]->place;
+		const struct record_mailbox *mailbox = &attempts[i]->mailbox;
 
-		if (!record_text_is_valid(place->user, RECORD_ADDRESS_MAX) ||
-		    !record_text_is_valid(place->folder, RECORD_FOLDER_MAX))
+		if (!record_text_is_valid(mailbox->user, RECORD_ADDRESS_MAX) ||
+		    !record_text_is_valid(mailbox->folder, RECORD_FOLDER_MAX))
 			return false;
 	}
 	return true;

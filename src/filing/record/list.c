@@ -46,16 +46,16 @@ static void ask_participant(struct question *question, const char *address, cons
 	buffer_append_format(&question->text, " AND p.role IN (%s))", roles);
 }
 
-static void ask_place(struct question *question, const struct record_place *place)
+static void ask_place(struct question *question, const struct record_mailbox *mailbox)
 {
-	if (place == NULL)
+	if (mailbox == NULL)
 		return;
 	ask_with_value(question,
 		       " AND EXISTS (SELECT 1 FROM filing f JOIN mailbox b ON b.number = f.mailbox"
 		       " WHERE f.message = m.number AND b.owner = ",
-		       record_text(place->user, SIZE_MAX, question->arena), "");
+		       record_text(mailbox->user, SIZE_MAX, question->arena), "");
 	ask_with_value(question,
-		       " AND b.folder = ", record_text(place->folder, SIZE_MAX, question->arena),
+		       " AND b.folder = ", record_text(mailbox->folder, SIZE_MAX, question->arena),
 		       ")");
 }
 
@@ -81,7 +81,7 @@ static void write_question(struct question *question, const struct record_query 
 	if (query->until_us != 0)
 		ask_with_value(question, " AND m.recorded_us < ", record_number(query->until_us),
 			       "");
-	ask_place(question, query->place);
+	ask_place(question, query->mailbox);
 	ask_with_value(question, " ORDER BY m.number LIMIT ", record_number(query->limit), "");
 	buffer_append_byte(&question->text, '\0');
 }
@@ -100,7 +100,7 @@ struct listing {
 	struct arena *one;   /* of the message whose rows are read */
 	struct entry *entries;
 	struct entry *entry;
-	struct record_place *places;
+	struct record_mailbox *mailboxes;
 	struct record_filing *filings;
 	size_t place_count;
 };
@@ -201,13 +201,13 @@ static void take_filing(void *context, const struct record_value *values, size_t
 	size_t i = listing->place_count;
 
 	(void)count;
-	listing->places =
-		grow_listed_array(listing->one, listing->places, i, sizeof *listing->places);
+	listing->mailboxes =
+		grow_listed_array(listing->one, listing->mailboxes, i, sizeof *listing->mailboxes);
 	listing->filings =
 		grow_listed_array(listing->one, listing->filings, i, sizeof *listing->filings);
-	listing->places[i] =
-		(struct record_place){.user = keep_listed_text(listing->one, &values[4]),
-				      .folder = keep_listed_text(listing->one, &values[5])};
+	listing->mailboxes[i] =
+		(struct record_mailbox){.user = keep_listed_text(listing->one, &values[4]),
+					.folder = keep_listed_text(listing->one, &values[5])};
 	listing->filings[i] = (struct record_filing){
 		.number = values[0].number,
 		.state = record_state_of(&values[1]),
@@ -280,7 +280,7 @@ int record_sql_list(struct record *record, const struct record_query *query, rec
 		if (error == 0)
 			one(context, &(struct record_listed){.number = listing.entry->number,
 							     .message = listing.entry->message,
-							     .places = listing.places,
+							     .mailboxes = listing.mailboxes,
 							     .filings = listing.filings,
 							     .place_count = listing.place_count});
 	}

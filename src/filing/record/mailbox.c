@@ -3,13 +3,13 @@
 #include "filing/record/internal.h"
 #include <errno.h>
 
-static void add_mailbox_of_place(struct record_subset *subset, const struct record_place *place,
-				 size_t which)
+static void add_mailbox_row(struct record_subset *subset, const struct record_mailbox *mailbox,
+			    size_t which)
 {
 	struct record_value *values = record_subset_add(subset, which);
 
-	values[0] = (struct record_value){.kind = RECORD_TEXT, .bytes = place->user};
-	values[1] = (struct record_value){.kind = RECORD_TEXT, .bytes = place->folder};
+	values[0] = (struct record_value){.kind = RECORD_TEXT, .bytes = mailbox->user};
+	values[1] = (struct record_value){.kind = RECORD_TEXT, .bytes = mailbox->folder};
 }
 
 struct found {
@@ -37,7 +37,7 @@ static int find_mailboxes(struct record_sql *sql, struct record_attempt **attemp
 	found.subset.call.context = &found;
 	for (size_t i = 0; i < count; i++)
 		if (numbers[i] == 0)
-			add_mailbox_of_place(&found.subset, &attempts[i]->place, i);
+			add_mailbox_row(&found.subset, &attempts[i]->mailbox, i);
 	error = record_subset_run(&found.subset);
 	for (size_t i = 0; error == 0 && i < count; i++)
 		if (numbers[i] == 0)
@@ -56,7 +56,7 @@ int record_mailboxes_make(struct record_sql *sql, struct record_attempt **attemp
 	subset.wants_outcomes = true;
 	for (size_t i = 0; i < count; i++)
 		if (numbers[i] == 0)
-			add_mailbox_of_place(&subset, &attempts[i]->place, i);
+			add_mailbox_row(&subset, &attempts[i]->mailbox, i);
 	error = record_subset_run(&subset);
 	for (size_t i = 0; error == 0 && i < subset.count; i++)
 		numbers[subset.which[i]] = subset.outcomes[i].inserted;
@@ -70,12 +70,12 @@ static void take_number_of_one_mailbox(void *context, const struct record_value 
 	*(int64_t *)context = values[0].number;
 }
 
-int record_sql_new_folders(struct record *record, const struct record_place *place,
+int record_sql_new_folders(struct record *record, const struct record_mailbox *mailbox,
 			   int64_t since_us, unsigned *count_out)
 {
 	struct record_sql *sql = record_sql_of(record);
-	const struct record_value names[] = {{.kind = RECORD_TEXT, .bytes = place->user},
-					     {.kind = RECORD_TEXT, .bytes = place->folder}};
+	const struct record_value names[] = {{.kind = RECORD_TEXT, .bytes = mailbox->user},
+					     {.kind = RECORD_TEXT, .bytes = mailbox->folder}};
 	const struct record_value since[] = {names[0], record_number(since_us)};
 	struct record_call find = RECORD_CALL(RECORD_MAILBOX_FIND, names);
 	struct record_call new = RECORD_CALL(RECORD_MAILBOX_NEW, since);
@@ -85,8 +85,8 @@ int record_sql_new_folders(struct record *record, const struct record_place *pla
 
 	if (error != 0)
 		return error;
-	if (!record_text_is_valid(place->user, RECORD_ADDRESS_MAX) ||
-	    !record_text_is_valid(place->folder, RECORD_FOLDER_MAX))
+	if (!record_text_is_valid(mailbox->user, RECORD_ADDRESS_MAX) ||
+	    !record_text_is_valid(mailbox->folder, RECORD_FOLDER_MAX))
 		return -EINVAL;
 	find.row = new.row = take_number_of_one_mailbox;
 	find.context = &known;

@@ -49,10 +49,10 @@ int record_move_all(struct record *record, struct record_attempt **attempts, siz
 	return count > 0 ? record->operations->move(record, attempts, count) : 0;
 }
 
-int record_new_folders(struct record *record, const struct record_place *place, int64_t since_us,
-		       unsigned *count_out)
+int record_new_folders(struct record *record, const struct record_mailbox *mailbox,
+		       int64_t since_us, unsigned *count_out)
 {
-	return record->operations->new_folders(record, place, since_us, count_out);
+	return record->operations->new_folders(record, mailbox, since_us, count_out);
 }
 
 int record_open_all(struct record *record, struct record_attempt **attempts, size_t count,
@@ -61,10 +61,10 @@ int record_open_all(struct record *record, struct record_attempt **attempts, siz
 	return count > 0 ? record->operations->open(record, attempts, count, now_us) : 0;
 }
 
-int record_open(struct record *record, int64_t message, const struct record_place *place,
+int record_open(struct record *record, int64_t message, const struct record_mailbox *mailbox,
 		const struct record_token *token, int64_t now_us, struct record_filing *out)
 {
-	struct record_attempt attempt = {.message = message, .place = *place, .token = *token};
+	struct record_attempt attempt = {.message = message, .mailbox = *mailbox, .token = *token};
 	struct record_attempt *one = &attempt;
 	int error = record_open_all(record, &one, 1, now_us);
 

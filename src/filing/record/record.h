@@ -65,7 +65,7 @@ struct record_message {
 };
 
 /* A mailbox. */
-struct record_place {
+struct record_mailbox {
 	struct str user;   /* LOCAL@DOMAIN in canonical form */
 	struct str folder; /* "INBOX", "Sent", "Lists/dev": UTF-8, '/' between levels */
 };
@@ -86,21 +86,21 @@ struct record_filing {
 
 /* What a message is asked for by record_list(): all that are not NULL or 0 must fit. */
 struct record_query {
-	const char *id;                   /* the whole Message-ID */
-	const char *from;                 /* an address, or a domain if it has no '@' */
-	const char *to;                   /* likewise, of To, Cc and Bcc */
-	const char *subject;              /* a part of it, ignoring case of ASCII */
-	int64_t since_us, until_us;       /* recorded */
-	const struct record_place *place; /* filed, or filing there */
-	int64_t after;                    /* number: later ones only, for pages */
-	unsigned limit;                   /* 1 to 1000 */
+	const char *id;                       /* the whole Message-ID */
+	const char *from;                     /* an address, or a domain if it has no '@' */
+	const char *to;                       /* likewise, of To, Cc and Bcc */
+	const char *subject;                  /* a part of it, ignoring case of ASCII */
+	int64_t since_us, until_us;           /* recorded */
+	const struct record_mailbox *mailbox; /* filed, or filing there */
+	int64_t after;                        /* number: later ones only, for pages */
+	unsigned limit;                       /* 1 to 1000 */
 };
 
 /* A message as it was recorded. Valid during the call that it is passed to. */
 struct record_listed {
 	int64_t number;
 	struct record_message message; /* DECODED without parts, unless one Message-ID was asked */
-	const struct record_place *places;
+	const struct record_mailbox *mailboxes;
 	const struct record_filing *filings; /* of PLACES[i] */
 	size_t place_count;
 };
@@ -131,7 +131,7 @@ struct record_decision {
 struct record_attempt {
 	int64_t message; /* its number */
 	bool is_new;     /* the message was recorded in this transaction */
-	struct record_place place;
+	struct record_mailbox mailbox;
 	struct record_decision decision;
 	struct record_token token;
 	struct str copy;          /* where it was filed */
@@ -147,7 +147,7 @@ struct record_operations {
 	int (*put)(struct record *record, struct record_entry *entries, size_t count);
 	int (*decide)(struct record *record, struct record_attempt **attempts, size_t count);
 	int (*move)(struct record *record, struct record_attempt **attempts, size_t count);
-	int (*new_folders)(struct record *record, const struct record_place *place,
+	int (*new_folders)(struct record *record, const struct record_mailbox *mailbox,
 			   int64_t since_us, unsigned *count_out);
 	int (*open)(struct record *record, struct record_attempt **attempts, size_t count,
 		    int64_t now_us);
@@ -184,12 +184,12 @@ MUST_CHECK int record_lock(struct record *record, const struct lock_name *name);
  * transaction goes on. */
 MUST_CHECK int record_put(struct record *record, const struct record_message *message,
 			  int64_t *number_out, bool *is_new_out, unsigned *different_out);
-/* The row of MESSAGE (by number) and PLACE, made if it is missing; notes the attempt TOKEN unless
+/* The row of MESSAGE (by number) and MAILBOX, made if it is missing; notes the attempt TOKEN unless
  * it is filed and nobody else's attempt is left. Texts of OUT are valid until the next call.
- * -EINVAL: PLACE is too long, or no valid UTF-8; the transaction goes on. */
-MUST_CHECK int record_open(struct record *record, int64_t message, const struct record_place *place,
-			   const struct record_token *token, int64_t now_us,
-			   struct record_filing *out);
+ * -EINVAL: MAILBOX is too long, or no valid UTF-8; the transaction goes on. */
+MUST_CHECK int record_open(struct record *record, int64_t message,
+			   const struct record_mailbox *mailbox, const struct record_token *token,
+			   int64_t now_us, struct record_filing *out);
 /* The row FILING again. -ENOENT: it was removed; the transaction goes on. */
 MUST_CHECK int record_look(struct record *record, int64_t filing, const struct record_token *token,
 			   struct record_filing *out);
@@ -216,18 +216,18 @@ MUST_CHECK int record_lock_all(struct record *record, struct record_turn *turns,
 MUST_CHECK int record_put_all(struct record *record, struct record_entry *entries, size_t count);
 /* Decides in which folder, by which rule and with which flags the copy for each purpose is filed:
  * as was decided before, which replaces that in ATTEMPTS, else as it is there. Two purposes may
- * have one place. Texts are valid until the next call. -EINVAL: a text is too long, or no valid
+ * have one mailbox. Texts are valid until the next call. -EINVAL: a text is too long, or no valid
  * UTF-8; the transaction goes on. */
 MUST_CHECK int record_decide_all(struct record *record, struct record_attempt **attempts,
 				 size_t count);
-/* Decides anew: the folder of each attempt's place replaces what was decided for its purpose, as
+/* Decides anew: the folder of each attempt's mailbox replaces what was decided for its purpose, as
  * the store refuses that. Under the lock of the message, and when no attempt to file it there is
  * left that could still take effect. -EINVAL: likewise. */
 MUST_CHECK int record_move_all(struct record *record, struct record_attempt **attempts,
 			       size_t count);
-/* 1: PLACE is one that the record knows; 0: it is not, and COUNT_OUT folders of its user have their
- * first mail, as far as the record goes back, since SINCE_US. -EINVAL: likewise. */
-MUST_CHECK int record_new_folders(struct record *record, const struct record_place *place,
+/* 1: MAILBOX is one that the record knows; 0: it is not, and COUNT_OUT folders of its user have
+ * their first mail, as far as the record goes back, since SINCE_US. -EINVAL: likewise. */
+MUST_CHECK int record_new_folders(struct record *record, const struct record_mailbox *mailbox,
 				  int64_t since_us, unsigned *count_out);
 /* Texts of the rows are valid until the next call. */
 MUST_CHECK int record_open_all(struct record *record, struct record_attempt **attempts,

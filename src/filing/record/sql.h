@@ -167,7 +167,7 @@ bool record_sql_is_once(const struct record_call *call);
 int record_sql_put(struct record *record, struct record_entry *entries, size_t count);
 int record_sql_decide(struct record *record, struct record_attempt **attempts, size_t count);
 int record_sql_move(struct record *record, struct record_attempt **attempts, size_t count);
-int record_sql_new_folders(struct record *record, const struct record_place *place,
+int record_sql_new_folders(struct record *record, const struct record_mailbox *mailbox,
 			   int64_t since_us, unsigned *count_out);
 int record_sql_open(struct record *record, struct record_attempt **attempts, size_t count,
 		    int64_t now_us);

@@ -79,7 +79,7 @@ static void make_room_in_class(struct intake *intake, size_t index)
 		return;
 	limit_total_of(intake->limits, class->key, &total);
 	if (is_class_full(&total, class))
-		slowed->give_way(slowed);
+		slowed->yield_place(slowed);
 }
 
 /* Tells who closes the sockets for mail when no class has a place any more. */

@@ -137,5 +137,5 @@ void intake_rate_end_session(struct intake_session *session)
 	if (session->farewell == NULL || session->is_asking || session->commits > 0 ||
 	    intake_session_has_question(session) || session->engine->is_closed(session))
 		return;
-	session->engine->turn_away(session, session->farewell);
+	session->engine->refuse_session(session, session->farewell);
 }

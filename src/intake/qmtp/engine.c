@@ -90,9 +90,9 @@ static void stop_qmtp_session(struct intake_session *session)
 	qmtp_server_shutdown(qmtp_server_of_session(session));
 }
 
-static void turn_away_qmtp_client(struct intake_session *session, const char *text)
+static void refuse_qmtp_client(struct intake_session *session, const char *text)
 {
-	qmtp_server_turn_away(qmtp_server_of_session(session), text);
+	qmtp_server_refuse_session(qmtp_server_of_session(session), text);
 }
 
 static void set_qmtp_session_tls(struct intake_session *session, const struct smtp_tls *tls)
@@ -147,14 +147,14 @@ const struct intake_engine intake_engine_qmtp = {
 	.timeout = time_out_qmtp_session,
 	.shutdown = stop_qmtp_session,
 	.drain = stop_qmtp_session, /* a package has no end before which one could wait */
-	.turn_away = turn_away_qmtp_client,
+	.refuse_session = refuse_qmtp_client,
 	.set_tls = set_qmtp_session_tls,
 	.set_peer_name = set_qmtp_peer_name,
 	.set_peer_ours = set_qmtp_peer_ours,
 	.helo = helo_of_qmtp_session,
 	.asks = has_qmtp_question,
-	.see_to = intake_package_see_to,
-	.see_to_body = intake_package_see_to_body,
+	.handle_question = intake_package_handle,
+	.spool_body = intake_package_spool_body,
 	.answer = answer_qmtp_question,
 	.open = intake_package_open,
 	.unfinished = intake_package_unfinished,

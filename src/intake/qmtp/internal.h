@@ -25,12 +25,12 @@ struct intake_packages {
 };
 
 /* Passes the question on; the answer may come at once. */
-void intake_package_see_to(struct intake_session *session);
+void intake_package_handle(struct intake_session *session);
 /* Requests a number for the message that has begun. */
 void intake_package_open(struct intake_session *session);
 /* Passes commits on; writes the message to its file when enough of it has come; gives up those that
  * the engine did. */
-void intake_package_see_to_body(struct intake_session *session);
+void intake_package_spool_body(struct intake_session *session);
 /* The session ends: gives up all. */
 uint64_t intake_package_unfinished(const struct intake_session *session);
 void intake_package_cancel(struct intake_session *session);

@@ -114,7 +114,7 @@ void intake_package_open(struct intake_session *session)
 	queue_client_open(session->intake->queue, &package->message);
 }
 
-void intake_package_see_to(struct intake_session *session)
+void intake_package_handle(struct intake_session *session)
 {
 	const struct qmtp_question *question = qmtp_server_question(session->packages->server);
 
@@ -138,7 +138,7 @@ static void commit_package(struct intake_session *session, const struct qmtp_com
 }
 
 /* What the engine gave up before its commit. */
-static void see_to_given_up(struct intake_session *session)
+static void handle_given_up(struct intake_session *session)
 {
 	for (unsigned i = 0; i < QMTP_SERVER_SLOTS; i++) {
 		struct intake_package *package = session->packages->slots[i];
@@ -154,7 +154,7 @@ static void see_to_given_up(struct intake_session *session)
 }
 
 /* Whether there is more to be done for it now. */
-static bool see_to_package_file(struct intake_session *session)
+static bool spool_package_file(struct intake_session *session)
 {
 	unsigned slot;
 	struct buffer *body = qmtp_server_body(session->packages->server, &slot);
@@ -180,14 +180,14 @@ static bool see_to_package_file(struct intake_session *session)
 	return false;
 }
 
-void intake_package_see_to_body(struct intake_session *session)
+void intake_package_spool_body(struct intake_session *session)
 {
 	struct qmtp_commit complete;
 
-	see_to_given_up(session);
+	handle_given_up(session);
 	while (qmtp_server_take_commit(session->packages->server, &complete))
 		commit_package(session, &complete);
-	while (see_to_package_file(session))
+	while (spool_package_file(session))
 		continue;
 }
 

@@ -210,7 +210,7 @@ void intake_auth_refuse(struct intake_session *session)
 			 &(struct auth_answer){.outcome = AUTH_REFUSED, .refusal = AUTH_TEMPORARY});
 }
 
-void intake_auth_see_to(struct intake_session *session, const struct smtp_question *question)
+void intake_auth_handle(struct intake_session *session, const struct smtp_question *question)
 {
 	session->is_asking = true;
 	if (question->mechanism.length == 0)
@@ -221,7 +221,7 @@ void intake_auth_see_to(struct intake_session *session, const struct smtp_questi
 		intake_auth_refuse(session);
 }
 
-void intake_auth_see_to_end(struct intake_session *session)
+void intake_auth_handle_end(struct intake_session *session)
 {
 	if (!smtp_server_is_authenticating(session->server))
 		leave_auth_exchange(session);

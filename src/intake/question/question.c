@@ -103,7 +103,7 @@ static void ask_senders(struct intake_session *session)
 				     session, &session->senders);
 }
 
-void intake_question_see_to(struct intake_session *session)
+void intake_question_handle(struct intake_session *session)
 {
 	const struct smtp_question *question = smtp_server_question(session->server);
 
@@ -119,7 +119,7 @@ void intake_question_see_to(struct intake_session *session)
 			ask_senders(session);
 		break;
 	case SMTP_QUESTION_AUTH:
-		intake_auth_see_to(session, question);
+		intake_auth_handle(session, question);
 		break;
 	case SMTP_QUESTION_CLIENT:
 		intake_claim_take(session, question->claim);
@@ -165,7 +165,7 @@ static bool is_body_to_be_written(const struct intake_session *session)
 	       smtp_server_body(session->server)->length >= SMTP_SERVER_BODY_MAX;
 }
 
-void intake_question_see_to_body(struct intake_session *session)
+void intake_question_spool_body(struct intake_session *session)
 {
 	enum queue_client_state state = session->message.state;
 

@@ -3,7 +3,7 @@
 #include "base/panic.h"
 #include "base/timestamp.h"
 #include "log/event.h"
-#include "manager/link/places.h"
+#include "manager/link/service_names.h"
 #include "manager/notice.h"
 #include "manager/outcome.h"
 #include "os/clock.h"
@@ -305,10 +305,10 @@ static void note_bounced_deliveries(const struct record *record)
 static void leave_places(struct recorder *recorder, const struct record *record)
 {
 	if (has_new_map(record))
-		places_leave_former(recorder->store, record->subject, record->former,
-				    record->former_count);
+		service_names_remove_former(recorder->store, record->subject, record->former,
+					    record->former_count);
 	else
-		places_leave_finished(recorder->store, record->subject, record->news);
+		service_names_remove_finished(recorder->store, record->subject, record->news);
 }
 
 static void report_records_of_group(void *context, void **items, size_t count)

@@ -69,13 +69,13 @@ int os_sandbox_enter(const struct os_sandbox *sandbox, unsigned *lacks_out)
 	return error;
 }
 
-int os_sandbox_place(const char *path, struct os_sandbox_place *place_out)
+int os_sandbox_file(const char *path, struct os_sandbox_file *file_out)
 {
 	struct stat status;
 
-	*place_out = (struct os_sandbox_place){0, 0};
+	*file_out = (struct os_sandbox_file){0, 0};
 	if (stat(path, &status) == 0)
-		*place_out = (struct os_sandbox_place){status.st_dev, status.st_ino};
+		*file_out = (struct os_sandbox_file){status.st_dev, status.st_ino};
 	else if (errno != ENOENT && errno != ENOTDIR && errno != EACCES)
 		return -errno;
 	return 0;

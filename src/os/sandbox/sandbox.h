@@ -90,12 +90,12 @@ unsigned os_sandbox_lacks(void);
 MUST_CHECK int os_sandbox_enter(const struct os_sandbox *sandbox, unsigned *lacks_out);
 
 /* The file to which a path leads; all zero if there is none. */
-struct os_sandbox_place {
+struct os_sandbox_file {
 	uint64_t device;
 	uint64_t inode;
 };
 /* -errno if that cannot be determined now. */
-MUST_CHECK int os_sandbox_place(const char *path, struct os_sandbox_place *place_out);
+MUST_CHECK int os_sandbox_file(const char *path, struct os_sandbox_file *file_out);
 
 enum { OS_SANDBOX_PATH_SIZE = 4096 };
 /* The absolute path of the file to which PATH leads, without symbolic links. */

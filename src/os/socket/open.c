@@ -50,7 +50,7 @@ static int listen_at(const union os_socket_address *address, int backlog, bool i
 		return close_failed_socket(descriptor);
 	set_no_delay(descriptor); /* accepted sockets inherit it */
 	if (is_shared)
-		os_socket_share_place(descriptor, true);
+		os_socket_share_address(descriptor, true);
 	if (bind(descriptor, &address->any, os_socket_address_size(address)) != 0 ||
 	    listen(descriptor, backlog) != 0)
 		return close_failed_socket(descriptor);
@@ -67,11 +67,11 @@ int os_socket_listen_beside(const union os_socket_address *address, int backlog)
 	int descriptor = listen_at(address, backlog, true);
 
 	if (descriptor >= 0)
-		os_socket_share_place(descriptor, false);
+		os_socket_share_address(descriptor, false);
 	return descriptor;
 }
 
-void os_socket_share_place(int listening, bool is_shared)
+void os_socket_share_address(int listening, bool is_shared)
 {
 	const int value = is_shared ? 1 : 0;
 

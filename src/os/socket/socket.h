@@ -13,11 +13,11 @@
 
 /* A listening TCP socket; an IPv6 socket accepts IPv6 only. */
 MUST_CHECK int os_socket_listen(const union os_socket_address *address, int backlog);
-/* The same beside sockets of this user that os_socket_share_place() has made ready for it, which
+/* The same beside sockets of this user that os_socket_share_address() has made ready for it, which
  * may listen at the same address, or at one that it covers; nobody else may come in between. */
 MUST_CHECK int os_socket_listen_beside(const union os_socket_address *address, int backlog);
 /* Whether another socket may listen at the address of LISTENING, too. */
-void os_socket_share_place(int listening, bool is_shared);
+void os_socket_share_address(int listening, bool is_shared);
 /* Starts to connect, by TCP or to a UNIX stream socket: the descriptor becomes
  * writable when that is decided; then call os_socket_error(). -EAGAIN: too many
  * are waiting at a UNIX socket. */

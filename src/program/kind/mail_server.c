@@ -86,12 +86,12 @@ static bool has_room_for_session(void *context)
 	return !mail_server->is_full;
 }
 
-static void turn_one_away(struct mail_server *mail_server)
+static void refuse_one_client(struct mail_server *mail_server)
 {
 	struct intake_session *idle = intake_session_find_idle(&mail_server->intake);
 
 	if (idle != NULL)
-		intake_session_turn_away(idle);
+		intake_session_refuse(idle);
 }
 
 /* Descriptors may be exhausted, which messages need, too. */
@@ -106,7 +106,7 @@ static void on_accept_failed(void *context, int error)
 	if (error != -EMFILE && error != -ENFILE)
 		return;
 	for (unsigned i = 0; i < TURNED_AWAY_MAX; i++)
-		turn_one_away(listener->mail_server);
+		refuse_one_client(listener->mail_server);
 }
 
 static void on_mail_client_accepted(void *context, int socket, const union os_socket_address *peer)
@@ -115,7 +115,7 @@ static void on_mail_client_accepted(void *context, int socket, const union os_so
 	struct mail_server *mail_server = listener->mail_server;
 
 	if (mail_server->intake.session_count >= session_limit(mail_server))
-		turn_one_away(mail_server);
+		refuse_one_client(mail_server);
 	if (listener->is_proxied)
 		intake_proxy_new(&mail_server->intake, listener->service, listener->security,
 				 socket, peer);

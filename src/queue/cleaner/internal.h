@@ -38,7 +38,7 @@ struct remains {
 					 * the one before a repair; owned, or NULL */
 	struct queue_control *control;  /* the first of its control files that is whole and belongs
 					 * to  the data; owned, or NULL */
-	size_t copy;                    /* whose name is that of cleaner_place() */
+	size_t copy;                    /* whose name is that of cleaner_folder() */
 	uint64_t copy_inode;
 	bool has_bounce;  /* failures that were not reported */
 	bool has_names;   /* any but that in mess/ */
@@ -49,11 +49,11 @@ struct remains {
 	bool is_of_earlier; /* the data were put back from an earlier message; ENVELOPE is NULL */
 };
 
-/* remains.c: the places of all names but that in mess/, those of control files first, in the order
+/* remains.c: the folders of all names but that in mess/, those of control files first, in the order
  * in which one is trusted; and how many there are. */
-size_t cleaner_place_count(const struct queue_cleaner *cleaner);
-enum queue_place cleaner_place(const struct queue_cleaner *cleaner, size_t i,
-			       const char **name_out);
+size_t cleaner_folder_count(const struct queue_cleaner *cleaner);
+enum queue_folder cleaner_folder(const struct queue_cleaner *cleaner, size_t i,
+				 const char **name_out);
 /* Looks at all that is left of NUMBER. 1: it is a message at S4 or S5, or its data have another
  * number (the queue was copied); 0: *REMAINS_OUT, to be cleared; -errno. */
 MUST_CHECK int cleaner_look(const struct queue_cleaner *cleaner, uint64_t number,
@@ -84,8 +84,8 @@ MUST_CHECK int cleaner_stand_in(struct queue_store *store, const struct queue_co
 /* move.c: moves all names to the directory ASIDE; PATH_OUT is what tells most. */
 MUST_CHECK int cleaner_move(const struct queue_cleaner *cleaner, const struct remains *remains,
 			    const char *aside, char path_out[QUEUE_ASIDE_PATH_SIZE]);
-/* Removes NUMBER's name in PLACE, durably; no error when it is gone. */
-MUST_CHECK int cleaner_drop(const struct queue_cleaner *cleaner, enum queue_place place,
+/* Removes NUMBER's name in FOLDER, durably; no error when it is gone. */
+MUST_CHECK int cleaner_drop(const struct queue_cleaner *cleaner, enum queue_folder folder,
 			    const char *name, uint64_t number);
 
 /* judge.c: looks at NUMBER, whose names do not match, and removes, rebuilds or moves them. */

@@ -50,12 +50,12 @@ static int end_it(const struct queue_cleaner *cleaner, const struct remains *rem
 	int result = 0;
 
 	forget_in_manager(cleaner, remains->number);
-	for (size_t i = cleaner_place_count(cleaner); result == 0 && remains->has_names && i > 0;
+	for (size_t i = cleaner_folder_count(cleaner); result == 0 && remains->has_names && i > 0;
 	     i--) {
 		const char *name;
-		enum queue_place place = cleaner_place(cleaner, i - 1, &name);
+		enum queue_folder folder = cleaner_folder(cleaner, i - 1, &name);
 
-		result = cleaner_drop(cleaner, place, name, remains->number);
+		result = cleaner_drop(cleaner, folder, name, remains->number);
 	}
 	return result == 0 && remains->has_data ? remove_data_of_ended(cleaner, remains->number)
 						: result;
@@ -93,15 +93,15 @@ static void tell_finding(const struct queue_cleaner *cleaner, const struct remai
 static int rebuild_message(const struct queue_cleaner *cleaner, const struct remains *remains)
 {
 	const char *name = NULL;
-	enum queue_place place = QUEUE_MESS;
+	enum queue_folder folder = QUEUE_MESS;
 	char path[QUEUE_PATH_SIZE];
 	int result = cleaner_rebuild(cleaner, remains);
 
 	if (result < 0)
 		return result;
 	if (remains->control != NULL)
-		place = cleaner_place(cleaner, remains->copy, &name);
-	queue_store_path(cleaner->store, place, name, remains->number, path);
+		folder = cleaner_folder(cleaner, remains->copy, &name);
+	queue_store_path(cleaner->store, folder, name, remains->number, path);
 	tell_finding(cleaner, remains, QUEUE_CLEANER_REBUILT, path, 0);
 	return 0;
 }

@@ -5,35 +5,36 @@
 #include <errno.h>
 #include <stdio.h>
 
-int cleaner_drop(const struct queue_cleaner *cleaner, enum queue_place place, const char *name,
+int cleaner_drop(const struct queue_cleaner *cleaner, enum queue_folder folder, const char *name,
 		 uint64_t number)
 {
-	int result = queue_store_drop_durably(cleaner->store, place, name, number);
+	int result = queue_store_drop_durably(cleaner->store, folder, name, number);
 	char path[QUEUE_PATH_SIZE];
 
 	if (result > 0 && cleaner->handler->removed != NULL) {
-		queue_store_path(cleaner->store, place, name, number, path);
+		queue_store_path(cleaner->store, folder, name, number, path);
 		cleaner->handler->removed(cleaner->context, path);
 	}
 	return result < 0 ? result : 0;
 }
 
 /* It has its new name durably before it loses the old one. */
-static int move_name(const struct queue_cleaner *cleaner, enum queue_place place, const char *name,
-		     uint64_t number, const char *aside, char to[QUEUE_ASIDE_PATH_SIZE])
+static int move_name(const struct queue_cleaner *cleaner, enum queue_folder folder,
+		     const char *name, uint64_t number, const char *aside,
+		     char to[QUEUE_ASIDE_PATH_SIZE])
 {
 	const struct queue_store *store = cleaner->store;
 	char from[QUEUE_PATH_SIZE];
 	int result;
 
-	queue_store_path(store, place, name, number, from);
+	queue_store_path(store, folder, name, number, from);
 	result = queue_store_aside_name(store, aside, from, to);
 	if (result == 0)
 		result = os_file_link(store->directory, from, to);
 	if (result == 0)
 		result = os_file_sync_directory(store->directory, aside);
 	if (result == 0)
-		result = queue_store_drop_durably(store, place, name, number);
+		result = queue_store_drop_durably(store, folder, name, number);
 	return result < 0 ? result : 0;
 }
 
@@ -44,18 +45,18 @@ static int move_place(const struct queue_cleaner *cleaner, const struct remains 
 	struct os_file_info info;
 	char path[QUEUE_PATH_SIZE];
 	const char *name;
-	enum queue_place place = cleaner_place(cleaner, i, &name);
+	enum queue_folder folder = cleaner_folder(cleaner, i, &name);
 	int result;
 
-	queue_store_path(cleaner->store, place, name, remains->number, path);
+	queue_store_path(cleaner->store, folder, name, remains->number, path);
 	result = os_file_info_at(cleaner->store->directory, path, &info);
 	if (result < 0)
 		return result == -ENOENT ? 0 : result;
 	if (remains->control != NULL && i != remains->copy && info.inode == remains->copy_inode) {
-		result = queue_store_drop_durably(cleaner->store, place, name, remains->number);
+		result = queue_store_drop_durably(cleaner->store, folder, name, remains->number);
 		return result < 0 ? result : 0;
 	}
-	return move_name(cleaner, place, name, remains->number, aside, to);
+	return move_name(cleaner, folder, name, remains->number, aside, to);
 }
 
 /* The control file that tells most goes last: while it is in its place, all begins again. */
@@ -67,7 +68,7 @@ int cleaner_move(const struct queue_cleaner *cleaner, const struct remains *rema
 
 	if (remains->has_data)
 		result = move_name(cleaner, QUEUE_MESS, NULL, remains->number, aside, path_out);
-	for (size_t i = 0; result == 0 && i < cleaner_place_count(cleaner); i++) {
+	for (size_t i = 0; result == 0 && i < cleaner_folder_count(cleaner); i++) {
 		char other[QUEUE_ASIDE_PATH_SIZE];
 
 		if (i != copy)

@@ -20,10 +20,10 @@ static int link_copy(const struct queue_cleaner *cleaner, const struct remains *
 	char from[QUEUE_PATH_SIZE];
 	char to[QUEUE_PATH_SIZE];
 	const char *name;
-	enum queue_place place = cleaner_place(cleaner, remains->copy, &name);
+	enum queue_folder folder = cleaner_folder(cleaner, remains->copy, &name);
 	int result;
 
-	queue_store_path(cleaner->store, place, name, remains->number, from);
+	queue_store_path(cleaner->store, folder, name, remains->number, from);
 	queue_store_path(cleaner->store, QUEUE_INFO, NULL, remains->number, to);
 	result = os_file_link(cleaner->store->directory, from, to);
 	return result == 0 ? sync_info(cleaner->store, remains->number) : result;

@@ -8,20 +8,21 @@
 
 /* Before the services. A shorter control file in intd/ is newer than the others. */
 enum { COPY_IN_INTD = 1 };
-static const enum queue_place first_places[] = {QUEUE_INFO, [COPY_IN_INTD] = QUEUE_INTD,
-						QUEUE_REMOTE};
+static const enum queue_folder first_folders[] = {QUEUE_INFO, [COPY_IN_INTD] = QUEUE_INTD,
+						  QUEUE_REMOTE};
 
-size_t cleaner_place_count(const struct queue_cleaner *cleaner)
+size_t cleaner_folder_count(const struct queue_cleaner *cleaner)
 {
-	return COUNT_OF(first_places) + cleaner->service_count + 1;
+	return COUNT_OF(first_folders) + cleaner->service_count + 1;
 }
 
-enum queue_place cleaner_place(const struct queue_cleaner *cleaner, size_t i, const char **name_out)
+enum queue_folder cleaner_folder(const struct queue_cleaner *cleaner, size_t i,
+				 const char **name_out)
 {
 	*name_out = NULL;
-	if (i < COUNT_OF(first_places))
-		return first_places[i];
-	i -= COUNT_OF(first_places);
+	if (i < COUNT_OF(first_folders))
+		return first_folders[i];
+	i -= COUNT_OF(first_folders);
 	if (i == cleaner->service_count)
 		return QUEUE_BOUNCE;
 	*name_out = cleaner->services[i];
@@ -147,17 +148,17 @@ static int examine_place_of_remains(const struct queue_cleaner *cleaner, size_t 
 	struct os_file_info info;
 	char path[QUEUE_PATH_SIZE];
 	const char *name;
-	enum queue_place place = cleaner_place(cleaner, i, &name);
+	enum queue_folder folder = cleaner_folder(cleaner, i, &name);
 	int result;
 
-	queue_store_path(cleaner->store, place, name, remains->number, path);
+	queue_store_path(cleaner->store, folder, name, remains->number, path);
 	result = os_file_info_at(cleaner->store->directory, path, &info);
 	if (result < 0)
 		return result == -ENOENT ? 0 : result;
 	remains->has_names = true;
-	remains->has_bounce |= place == QUEUE_BOUNCE;
-	remains->was_waiting |= place != QUEUE_BOUNCE && place != QUEUE_INTD;
-	if (place == QUEUE_BOUNCE || remains->control != NULL)
+	remains->has_bounce |= folder == QUEUE_BOUNCE;
+	remains->was_waiting |= folder != QUEUE_BOUNCE && folder != QUEUE_INTD;
+	if (folder == QUEUE_BOUNCE || remains->control != NULL)
 		return 0;
 	return read_control(cleaner, path, i, &info, remains);
 }
@@ -182,7 +183,7 @@ int cleaner_look(const struct queue_cleaner *cleaner, uint64_t number, struct re
 
 	if (result == 0)
 		result = is_message(cleaner, &remains);
-	for (size_t i = 0; result == 0 && i < cleaner_place_count(cleaner); i++)
+	for (size_t i = 0; result == 0 && i < cleaner_folder_count(cleaner); i++)
 		result = examine_place_of_remains(cleaner, i, &remains);
 	if (result != 0) {
 		cleaner_clear(&remains);

@@ -7,11 +7,11 @@
 #include <string.h>
 
 size_t queue_directories_add(struct queue_directories *list, const struct queue_store *store,
-			     enum queue_place place, const char *name, uint64_t number)
+			     enum queue_folder folder, const char *name, uint64_t number)
 {
 	char path[QUEUE_PATH_SIZE];
 
-	queue_store_directory_path(store, place, name, number, path);
+	queue_store_directory_path(store, folder, name, number, path);
 	for (size_t i = 0; i < list->count; i++)
 		if (strcmp(list->items[i].path, path) == 0)
 			return i;

@@ -65,15 +65,15 @@ int queue_intake_clean(struct queue_intake *intake, int64_t now_us, int64_t age_
 	return os_file_list(intake->store->directory, "pid", clean_pid, &clean);
 }
 
-int queue_store_drop_durably(const struct queue_store *store, enum queue_place place,
+int queue_store_drop_durably(const struct queue_store *store, enum queue_folder folder,
 			     const char *name, uint64_t number)
 {
 	char path[QUEUE_PATH_SIZE];
-	int result = queue_store_drop(store, place, name, number);
+	int result = queue_store_drop(store, folder, name, number);
 
 	if (result <= 0)
 		return result;
-	queue_store_directory_path(store, place, name, number, path);
+	queue_store_directory_path(store, folder, name, number, path);
 	result = os_file_sync_directory(store->directory, path);
 	return result < 0 ? result : 1;
 }
@@ -86,14 +86,14 @@ static int has_name_to_settle(const struct queue_store *store, uint64_t number)
 	return result == 0 ? queue_store_has(store, QUEUE_INFO, NULL, number) : result;
 }
 
-static int settle_place(const struct queue_settling *settling, enum queue_place place,
+static int settle_place(const struct queue_settling *settling, enum queue_folder folder,
 			const char *name, uint64_t number)
 {
 	char path[QUEUE_PATH_SIZE];
-	int result = queue_store_drop_durably(settling->store, place, name, number);
+	int result = queue_store_drop_durably(settling->store, folder, name, number);
 
 	if (result > 0 && settling->removed != NULL) {
-		queue_store_path(settling->store, place, name, number, path);
+		queue_store_path(settling->store, folder, name, number, path);
 		settling->removed(settling->context, path);
 	}
 	return result < 0 ? result : 0;
@@ -102,12 +102,12 @@ static int settle_place(const struct queue_settling *settling, enum queue_place 
 /* All names of S5 but that in intd/. */
 static int settle_places(const struct queue_settling *settling, uint64_t number)
 {
-	static const enum queue_place places[] = {QUEUE_INFO, QUEUE_MESS, QUEUE_REMOTE,
-						  QUEUE_BOUNCE};
+	static const enum queue_folder folders[] = {QUEUE_INFO, QUEUE_MESS, QUEUE_REMOTE,
+						    QUEUE_BOUNCE};
 	int result = 0;
 
-	for (size_t i = 0; result == 0 && i < COUNT_OF(places); i++)
-		result = settle_place(settling, places[i], NULL, number);
+	for (size_t i = 0; result == 0 && i < COUNT_OF(folders); i++)
+		result = settle_place(settling, folders[i], NULL, number);
 	for (size_t i = 0; result == 0 && i < settling->service_count; i++)
 		result = settle_place(settling, QUEUE_LOCAL, settling->services[i], number);
 	return result;

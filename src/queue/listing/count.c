@@ -11,7 +11,7 @@
 struct counting {
 	struct queue_store *store;
 	struct listing_count count;
-	enum queue_place place;
+	enum queue_folder folder;
 	const char *name;
 	int64_t oldest_us;
 	struct listing_count unchecked; /* messages of format 1 */
@@ -25,8 +25,8 @@ static bool read_birth(const struct counting *counting, uint64_t number, int64_t
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
 	enum mail_stage stage;
-	bool is_queued =
-		counting->place == QUEUE_TODO && mail_stage_parse(str_from(counting->name), &stage);
+	bool is_queued = counting->folder == QUEUE_TODO &&
+			 mail_stage_parse(str_from(counting->name), &stage);
 	struct mail_id id;
 	struct str rest;
 	struct str line;
@@ -55,13 +55,13 @@ static int count_stored_message(void *context, uint64_t number)
 	int64_t born_us;
 
 	counting->count.messages++;
-	if (counting->place == QUEUE_TODO)
+	if (counting->folder == QUEUE_TODO)
 		queue_store_path(counting->store, QUEUE_TODO, counting->name, number, path);
 	else
 		queue_store_path(counting->store, QUEUE_MESS, NULL, number, path);
 	if (os_file_info_at(directory, path, &info) == 0)
 		counting->count.bytes += info.size;
-	if (counting->place != QUEUE_TODO && counting->place != QUEUE_INFO)
+	if (counting->folder != QUEUE_TODO && counting->folder != QUEUE_INFO)
 		return 0;
 	if (read_birth(counting, number, &born_us, &is_format_1) &&
 	    (counting->oldest_us == 0 || born_us < counting->oldest_us))
@@ -82,16 +82,16 @@ static int tell_stage_count(struct counting *counting)
 }
 
 /* The place is named TITLE, followed by NAME if it has one. */
-static int count_place(struct counting *counting, enum queue_place place, const char *title,
+static int count_place(struct counting *counting, enum queue_folder folder, const char *title,
 		       const char *name)
 {
 	int result;
 
-	counting->place = place;
+	counting->folder = folder;
 	counting->name = name;
 	snprintf(counting->count.name, sizeof counting->count.name, "%s%s%s", title,
 		 name != NULL ? " " : "", name != NULL ? name : "");
-	result = queue_store_each(counting->store, place, name, count_stored_message, NULL,
+	result = queue_store_each(counting->store, folder, name, count_stored_message, NULL,
 				  counting);
 	return result < 0 ? result : tell_stage_count(counting);
 }

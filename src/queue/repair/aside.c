@@ -34,12 +34,12 @@ int repair_set_aside(struct repair *repair, const char *path, const char *why)
 	return result;
 }
 
-int repair_set_place_aside(struct repair *repair, enum queue_place place, const char *name,
+int repair_set_place_aside(struct repair *repair, enum queue_folder folder, const char *name,
 			   uint64_t number, const char *why)
 {
 	char path[QUEUE_PATH_SIZE];
 
-	queue_store_path(repair->store, place, name, number, path);
+	queue_store_path(repair->store, folder, name, number, path);
 	return repair_set_aside(repair, path, why);
 }
 

@@ -42,24 +42,24 @@ static int link_as(struct repair *repair, const char *from, const char *to)
 }
 
 static int place_part(struct repair *repair, const struct repair_move *move, const char *part,
-		      enum queue_place place)
+		      enum queue_folder folder)
 {
 	char from[QUEUE_PATH_SIZE];
 	char to[QUEUE_PATH_SIZE];
 
 	part_path(move, part, from);
-	queue_store_path(repair->store, place, NULL, move->number, to);
+	queue_store_path(repair->store, folder, NULL, move->number, to);
 	return link_as(repair, from, to);
 }
 
-static int link_to(struct repair *repair, const struct repair_move *move, enum queue_place place,
+static int link_to(struct repair *repair, const struct repair_move *move, enum queue_folder folder,
 		   const char *name)
 {
 	char from[QUEUE_PATH_SIZE];
 	char to[QUEUE_PATH_SIZE];
 
 	repair_entry_path(move, from);
-	queue_store_path(repair->store, place, name, move->number, to);
+	queue_store_path(repair->store, folder, name, move->number, to);
 	return link_as(repair, from, to);
 }
 

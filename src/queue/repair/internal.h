@@ -56,7 +56,7 @@ MUST_CHECK int repair_make_directory(struct repair *repair, const char *name);
 /* Moves PATH to damaged/; no error when it is gone. */
 MUST_CHECK int repair_set_aside(struct repair *repair, const char *path, const char *why);
 /* The same for NUMBER's name in PLACE. */
-MUST_CHECK int repair_set_place_aside(struct repair *repair, enum queue_place place,
+MUST_CHECK int repair_set_place_aside(struct repair *repair, enum queue_folder folder,
 				      const char *name, uint64_t number, const char *why);
 /* The same for every name of NUMBER in the queue except its data file in mess/. */
 MUST_CHECK int repair_set_names_aside(struct repair *repair, uint64_t number, const char *why);

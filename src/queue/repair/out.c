@@ -194,17 +194,17 @@ static int rename_hold(struct repair *repair, const struct repair_move *move)
 }
 
 /* Makes a second name in repair/, beside the one in the queue. */
-static int link_part(struct repair *repair, const struct repair_move *move, enum queue_place place,
-		     const char *part)
+static int link_part(struct repair *repair, const struct repair_move *move,
+		     enum queue_folder folder, const char *part)
 {
 	char from[QUEUE_PATH_SIZE];
 	char to[QUEUE_PATH_SIZE];
 	int result;
 
-	if (place == QUEUE_MESS)
+	if (folder == QUEUE_MESS)
 		repair_data_path(repair, move->place, move->old, from);
 	else
-		queue_store_path(repair->store, place, NULL, move->old, from);
+		queue_store_path(repair->store, folder, NULL, move->old, from);
 	snprintf(to, sizeof to, "repair/%" PRIu64 ".%s", move->number, part);
 	result = os_file_link(repair->store->directory, from, to);
 	return result == -EEXIST || result == -ENOENT ? 0 : result;

@@ -29,13 +29,13 @@ int queue_update_bounced(struct queue_store *store, uint64_t number)
 
 int queue_update_mark_ended(struct queue_store *store, struct mail_id id)
 {
-	static const enum queue_place places[] = {QUEUE_MESS, QUEUE_INFO};
+	static const enum queue_folder folders[] = {QUEUE_MESS, QUEUE_INFO};
 	int result = 0;
 
-	for (size_t i = 0; result == 0 && i < COUNT_OF(places); i++) {
+	for (size_t i = 0; result == 0 && i < COUNT_OF(folders); i++) {
 		char path[QUEUE_PATH_SIZE];
 
-		queue_store_path(store, places[i], NULL, id.number, path);
+		queue_store_path(store, folders[i], NULL, id.number, path);
 		result = os_file_set_modified(store->directory, path, id.born_us);
 		/* only its owner may do that: root may have queued it while no daemon ran */
 		if (result == -ENOENT || result == -EPERM)

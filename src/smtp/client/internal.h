@@ -185,9 +185,9 @@ void client_on_reply(struct smtp_client *client);
 /* refusal.c: what a refusal at RCPT, and that somebody gets too much, says besides of others. */
 /* The current recipient was refused by the last reply, with VERDICT. */
 void client_note_refused(struct smtp_client *client, const struct mail_verdict *verdict);
-/* Whom a refusal at PLACE concerns, as far as the engine knows. */
+/* Whom a refusal at PHASE concerns, as far as the engine knows. */
 enum smtp_client_scope client_scope_of(const struct smtp_client *client,
-				       enum smtp_client_place place);
+				       enum smtp_client_phase phase);
 /* No recipient was accepted: if that is about the session, they may be tried in another one. */
 void client_judge_refused(struct smtp_client *client);
 /* Notes whether the last reply says that too much comes. */

@@ -28,13 +28,13 @@ void client_note_refused(struct smtp_client *client, const struct mail_verdict *
 
 /* With the session the recipients end that were accepted. */
 static struct smtp_client_refusal refusal_at(const struct smtp_client *client,
-					     enum smtp_client_place place)
+					     enum smtp_client_phase phase)
 {
-	bool is_rcpt = place == SMTP_CLIENT_AT_RECIPIENT;
+	bool is_rcpt = phase == SMTP_CLIENT_AT_RECIPIENT;
 	bool is_last = client->reply.code == 421;
 
 	return (struct smtp_client_refusal){
-		.place = place,
+		.phase = phase,
 		.is_last = is_last,
 		.is_too_many = is_rcpt && client->is_too_many,
 		.has_accepted = client->has_accepted && !is_last,
@@ -44,9 +44,9 @@ static struct smtp_client_refusal refusal_at(const struct smtp_client *client,
 }
 
 enum smtp_client_scope client_scope_of(const struct smtp_client *client,
-				       enum smtp_client_place place)
+				       enum smtp_client_phase phase)
 {
-	const struct smtp_client_refusal refusal = refusal_at(client, place);
+	const struct smtp_client_refusal refusal = refusal_at(client, phase);
 
 	return smtp_client_scope_of(&refusal);
 }
@@ -66,9 +66,9 @@ void client_judge_refused(struct smtp_client *client)
 /* --- complaints --- */
 
 /* Where a reply is about mail, or the connection; false: it is about nothing. */
-static bool place_of_refusal(const struct smtp_client *client, enum smtp_client_place *place_out)
+static bool place_of_refusal(const struct smtp_client *client, enum smtp_client_phase *phase_out)
 {
-	static const enum smtp_client_place places[] = {
+	static const enum smtp_client_phase phases[] = {
 		[CLIENT_RESET] = SMTP_CLIENT_AT_MAIL, [CLIENT_FORWARD] = SMTP_CLIENT_AT_MAIL,
 		[CLIENT_MAIL] = SMTP_CLIENT_AT_MAIL,  [CLIENT_RECIPIENT] = SMTP_CLIENT_AT_RECIPIENT,
 		[CLIENT_DATA] = SMTP_CLIENT_AT_DATA,  [CLIENT_BODY] = SMTP_CLIENT_AT_END,
@@ -78,7 +78,7 @@ static bool place_of_refusal(const struct smtp_client *client, enum smtp_client_
 			  (client->state >= CLIENT_RESET && client->reply.code == 421);
 	bool is_open = false;
 
-	*place_out = client->is_greeted ? places[client->state] : SMTP_CLIENT_AT_OPENING;
+	*phase_out = client->is_greeted ? phases[client->state] : SMTP_CLIENT_AT_OPENING;
 	for (size_t i = 0; i < client->message.recipient_count; i++)
 		is_open |= client->message.recipients[i].verdict == NULL;
 	return is_open && (!client->is_greeted || is_of_mail);
@@ -88,17 +88,17 @@ void client_note_slower(struct smtp_client *client)
 {
 	struct smtp_client_slower *said = &client->said;
 	bool is_first = client->slower == NULL;
-	enum smtp_client_place place;
+	enum smtp_client_phase phase;
 	int64_t wait_us;
 
-	client->is_reply_slower = place_of_refusal(client, &place) &&
+	client->is_reply_slower = place_of_refusal(client, &phase) &&
 				  smtp_client_is_slower(client->reply.code,
 							buffer_view(&client->reply.text), &wait_us);
 	if (!client->is_reply_slower)
 		return;
 	if (!is_first && said->wait_us > wait_us)
 		wait_us = said->wait_us;
-	*said = (struct smtp_client_slower){wait_us, client->reply.code, refusal_at(client, place),
+	*said = (struct smtp_client_slower){wait_us, client->reply.code, refusal_at(client, phase),
 					    client_reply_verdict(client), client->current};
 }
 
@@ -110,7 +110,7 @@ bool smtp_client_take_slower(struct smtp_client *client, struct smtp_client_slow
 	if (client->slower == NULL)
 		return false;
 	client->slower = NULL;
-	if (refusal->place == SMTP_CLIENT_AT_RECIPIENT && !refusal->is_last) {
+	if (refusal->phase == SMTP_CLIENT_AT_RECIPIENT && !refusal->is_last) {
 		refusal->has_accepted = client->has_accepted; /* also of those after it */
 		refusal->is_alike = client->is_alike;
 	}

@@ -145,13 +145,13 @@ static void on_mail_reply(struct smtp_client *client)
 	client_enter(client, CLIENT_RECIPIENT);
 }
 
-/* The last reply, at PLACE, is about everybody who has no verdict yet. */
-static void decide_rest_at(struct smtp_client *client, enum smtp_client_place place)
+/* The last reply, at PHASE, is about everybody who has no verdict yet. */
+static void decide_rest_at(struct smtp_client *client, enum smtp_client_phase phase)
 {
 	const struct mail_verdict *verdict = client_reply_verdict(client);
 
 	client_decide_rest(client, verdict);
-	if (client_scope_of(client, place) == SMTP_CLIENT_OF_SESSION)
+	if (client_scope_of(client, phase) == SMTP_CLIENT_OF_SESSION)
 		client_set_again(client, verdict, SMTP_CLIENT_ANEW);
 }
 

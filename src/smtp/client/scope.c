@@ -15,7 +15,7 @@ static bool is_anything(const struct smtp_client_refusal *refusal)
 
 static bool is_of_transaction(const struct smtp_client_refusal *refusal)
 {
-	return refusal->place == SMTP_CLIENT_AT_RECIPIENT && refusal->is_too_many &&
+	return refusal->phase == SMTP_CLIENT_AT_RECIPIENT && refusal->is_too_many &&
 	       refusal->has_accepted;
 }
 
@@ -23,7 +23,7 @@ static bool is_of_transaction(const struct smtp_client_refusal *refusal)
 static bool is_of_session(const struct smtp_client_refusal *refusal)
 {
 	return refusal->has_taken && refusal->is_alike &&
-	       (refusal->place != SMTP_CLIENT_AT_RECIPIENT || !refusal->has_accepted);
+	       (refusal->phase != SMTP_CLIENT_AT_RECIPIENT || !refusal->has_accepted);
 }
 
 static bool is_last(const struct smtp_client_refusal *refusal)
@@ -39,7 +39,7 @@ static bool is_only(const struct smtp_client_refusal *refusal)
 static bool is_of_others(const struct smtp_client_refusal *refusal)
 {
 	return refusal->is_of_others &&
-	       (refusal->place != SMTP_CLIENT_AT_RECIPIENT || !refusal->has_accepted);
+	       (refusal->phase != SMTP_CLIENT_AT_RECIPIENT || !refusal->has_accepted);
 }
 
 /* The table of the header. */
@@ -63,7 +63,7 @@ enum smtp_client_scope smtp_client_scope_of(const struct smtp_client_refusal *re
 {
 	size_t row = 0;
 
-	while ((rows[row].places & 1U << refusal->place) == 0 || !rows[row].applies(refusal))
+	while ((rows[row].places & 1U << refusal->phase) == 0 || !rows[row].applies(refusal))
 		row++;
 	return rows[row].scope;
 }

@@ -3,7 +3,7 @@
  * smtp/client/scope.h - whom a refusal concerns: not what it says decides, but where it came and
  * what else happened. Pure.
  *
- *   place            what else happened                        scope        what becomes of it
+ *   phase            what else happened                        scope        what becomes of it
  *   before MAIL      -                                         HOST         see below
  *   MAIL, RCPT, DATA RCPT, x.5.3 after an accepted recipient   TRANSACTION  the rest in another one
  *   MAIL, RCPT, DATA the session has taken a message, and all  SESSION      a new connection at
@@ -26,13 +26,13 @@
 
 #include <stdbool.h>
 
-enum smtp_client_place {
+enum smtp_client_phase {
 	SMTP_CLIENT_AT_OPENING, /* until MAIL: connection, greeting, EHLO, STARTTLS, AUTH */
 	SMTP_CLIENT_AT_MAIL,
 	SMTP_CLIENT_AT_RECIPIENT,
 	SMTP_CLIENT_AT_DATA,
 	SMTP_CLIENT_AT_END, /* the message was sent, or a part of it */
-	SMTP_CLIENT_PLACES,
+	SMTP_CLIENT_PHASES,
 };
 
 enum smtp_client_scope {
@@ -46,7 +46,7 @@ enum smtp_client_scope {
 
 /* A refusal, and what else happened. */
 struct smtp_client_refusal {
-	enum smtp_client_place place;
+	enum smtp_client_phase phase;
 	bool is_last;      /* 421: the session has ended */
 	bool is_too_many;  /* x.5.3 */
 	bool has_accepted; /* a recipient of the transaction was accepted */

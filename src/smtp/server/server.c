@@ -206,7 +206,7 @@ void smtp_server_drain(struct smtp_server *s)
 	s->is_draining = true;
 }
 
-void smtp_server_turn_away(struct smtp_server *s, const char *text)
+void smtp_server_refuse_session(struct smtp_server *s, const char *text)
 {
 	if (s->is_asking)
 		panic("a client of the SMTP server is turned away amid its question");

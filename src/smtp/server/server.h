@@ -267,7 +267,7 @@ void smtp_server_drain(struct smtp_server *server);
 void smtp_server_shutdown(struct smtp_server *server);
 /* The session's place is needed, or there is none for it: 421 with TEXT, closed. At any time,
  * also instead of smtp_server_start(), but not while a question is pending. */
-void smtp_server_turn_away(struct smtp_server *server, const char *text);
+void smtp_server_refuse_session(struct smtp_server *server, const char *text);
 
 enum smtp_question_type {
 	SMTP_QUESTION_RECIPIENT, /* may ADDRESS receive mail? MAIL_OK: yes */

@@ -10,7 +10,7 @@
 /* The configuration, or the included file, that has passwords. */
 static void check_configuration(struct machine_check *check)
 {
-	struct config_place place = config_setting_place(check->text, "smtproutes");
+	struct config_position position = config_setting_position(check->text, "smtproutes");
 	struct buffer path CLEANUP(buffer_clear) = {0};
 	struct os_file_info info;
 	int file;
@@ -18,7 +18,7 @@ static void check_configuration(struct machine_check *check)
 	if (!config_has_passwords(check->config))
 		return;
 	buffer_append_str(&path,
-			  place.file.length > 0 ? place.file : str_from(check->config->file));
+			  position.file.length > 0 ? position.file : str_from(check->config->file));
 	buffer_append_byte(&path, '\0');
 	file = os_file_open(OS_FILE_HERE, buffer_data(&path), OS_FILE_READ | OS_FILE_NO_BLOCK);
 	if (file < 0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* What the check of the machine found, with the place of the setting. */
+/* What the check of the machine found, with the position of the setting. */
 #include "base/buffer.h"
 #include "config/text.h"
 #include "os/file/rights.h"
@@ -13,7 +13,7 @@
 void machine_check_report(struct machine_check *check, enum machine_severity severity,
 			  const char *setting, const char *format, ...)
 {
-	struct config_place place = config_setting_place(check->text, setting);
+	struct config_position position = config_setting_position(check->text, setting);
 	struct buffer out = {0};
 	char message[2 * PATH_MAX];
 	va_list arguments;
@@ -21,19 +21,19 @@ void machine_check_report(struct machine_check *check, enum machine_severity sev
 	va_start(arguments, format);
 	vsnprintf(message, sizeof message, format, arguments);
 	va_end(arguments);
-	if (place.file.length == 0)
-		place.file = str_from(check->config->file);
-	buffer_append_str(&out, place.file);
-	if (place.line != 0)
-		buffer_append_format(&out, ":%u", place.line);
+	if (position.file.length == 0)
+		position.file = str_from(check->config->file);
+	buffer_append_str(&out, position.file);
+	if (position.line != 0)
+		buffer_append_format(&out, ":%u", position.line);
 	buffer_append_format(&out, ": %s%s: %s", severity == MACHINE_WARNING ? "warning: " : "",
 			     setting, message);
 	buffer_append_byte(&out, '\0');
 	if ((int)severity > check->worst)
 		check->worst = (int)severity;
 	check->found(check->context,
-		     &(struct machine_finding){severity, place.file, place.line, setting, message,
-					       buffer_data(&out)});
+		     &(struct machine_finding){severity, position.file, position.line, setting,
+					       message, buffer_data(&out)});
 	buffer_clear(&out);
 }
 

@@ -91,7 +91,7 @@ static void a_setting_is_explained(void **state)
 			assert_null(found.initial);
 		else
 			assert_string_equal(found.initial, wanted->initial);
-		assert_int_equal(found.place.line, wanted->line);
+		assert_int_equal(found.position.line, wanted->line);
 		assert_int_equal(found.needs_restart, wanted->needs_restart);
 		assert_true(found.allowed.length > 0 && strlen(found.meaning) > 0);
 		config_explanation_clear(&found);

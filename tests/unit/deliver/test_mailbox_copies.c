@@ -32,9 +32,9 @@ static void the_senders_copy_outlives_the_configuration(void **state)
 	config_free(config);
 	sent = mailbox_copies_add_sent(&copies, sender);
 	assert_int_equal(sent, 1);
-	assert_true(str_equal(message.copies[sent].place.folder, STR("Out")));
-	assert_true(str_equal(message.copies[sent].place.user, STR("ann@a.test")));
-	assert_true(str_equal(message.copies[0].place.folder, STR("INBOX")));
+	assert_true(str_equal(message.copies[sent].mailbox.folder, STR("Out")));
+	assert_true(str_equal(message.copies[sent].mailbox.user, STR("ann@a.test")));
+	assert_true(str_equal(message.copies[0].mailbox.folder, STR("INBOX")));
 	arena_free(arena);
 }
 
@@ -179,10 +179,10 @@ static void check_place(const struct place_case *wanted)
 	}
 	assert_true(index < play.message.copy_count);
 	copy = &play.message.copies[index];
-	assert_text(copy->place.user, wanted->user);
+	assert_text(copy->mailbox.user, wanted->user);
 	assert_text(copy->decision.purpose, wanted->purpose);
 	assert_text(copy->decision.rule, wanted->rule);
-	assert_text(copy->place.folder, wanted->in[service].folder);
+	assert_text(copy->mailbox.folder, wanted->in[service].folder);
 	assert_text(copy->other_folder, service == IN_DETAILS ? "In" : "INBOX");
 	assert_int_equal(copy->is_choice, wanted->in[service].is_choice);
 	assert_int_equal(copy->decision.flags, wanted->in[service].flags);
@@ -291,7 +291,7 @@ static void the_sender_may_be_a_recipient(void **state)
 	assert_text(copy->recipient, "");
 	assert_text(copy->decision.purpose, "sent");
 	assert_text(copy->decision.rule, "");
-	assert_text(copy->place.folder, "Sent");
+	assert_text(copy->mailbox.folder, "Sent");
 	assert_int_equal(copy->decision.flags, MAILSTORE_SEEN);
 	assert_true(copy->refuses_over_quota);
 	assert_false(copy->is_choice);

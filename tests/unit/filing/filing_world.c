@@ -225,7 +225,7 @@ static int open_one(struct record *record, struct record_attempt *attempt)
 		return error;
 	while (database.rows[at].id[0] != '\0' &&
 	       (strcmp(database.rows[at].id, id) != 0 ||
-		!str_equal(str_from(database.rows[at].user), attempt->place.user)))
+		!str_equal(str_from(database.rows[at].user), attempt->mailbox.user)))
 		at++;
 	*out = (struct record_filing){.number = (int64_t)at + 1};
 	tell_row(worker, &database.rows[at], &attempt->token, out);
@@ -235,7 +235,7 @@ static int open_one(struct record *record, struct record_attempt *attempt)
 	made->time_us = now_of(worker);
 	snprintf(made->text.id, sizeof made->text.id, "%s", id);
 	snprintf(made->text.user, sizeof made->text.user, STR_FORMAT,
-		 STR_ARGUMENTS(attempt->place.user));
+		 STR_ARGUMENTS(attempt->mailbox.user));
 	out->is_ours = true;
 	return 0;
 }

@@ -11,10 +11,10 @@ static struct world_worker *of(struct mailstore *store)
 					       offsetof(struct world_worker, store));
 }
 
-static bool is_at(const struct world_copy *copy, const struct mailstore_place *place)
+static bool is_at(const struct world_copy *copy, const struct mailstore_location *location)
 {
-	return str_equal(str_from(copy->id), place->id) &&
-	       str_equal(str_from(copy->user), place->user);
+	return str_equal(str_from(copy->id), location->id) &&
+	       str_equal(str_from(copy->user), location->user);
 }
 
 /* What is late appears. */
@@ -38,8 +38,8 @@ static void append_one(struct world_worker *worker, struct mailstore_append *app
 		return;
 	world->copy_count++;
 	snprintf(copy->name, sizeof copy->name, "copy%zu", world->copy_count);
-	snprintf(copy->id, sizeof copy->id, STR_FORMAT, STR_ARGUMENTS(append->place.id));
-	snprintf(copy->user, sizeof copy->user, STR_FORMAT, STR_ARGUMENTS(append->place.user));
+	snprintf(copy->id, sizeof copy->id, STR_FORMAT, STR_ARGUMENTS(append->location.id));
+	snprintf(copy->user, sizeof copy->user, STR_FORMAT, STR_ARGUMENTS(append->location.user));
 	copy->is_there = fault != WORLD_LATE_ON;
 	copy->due = fault == WORLD_LATE_ON ? world->calls + WORLD_LATE : 0;
 	append->is_unknown = fault == WORLD_UNKNOWN || fault == WORLD_LATE_ON;
@@ -61,8 +61,8 @@ static void append_all(struct mailstore *store, struct mailstore_append *appends
 	}
 }
 
-static int find(struct mailstore *store, const struct mailstore_place *place, struct arena *arena,
-		struct mailstore_found **found_out, size_t *count_out)
+static int find(struct mailstore *store, const struct mailstore_location *location,
+		struct arena *arena, struct mailstore_found **found_out, size_t *count_out)
 {
 	struct world *world = of(store)->world;
 	enum world_fault fault = world_step(of(store), WORLD_FIND);
@@ -73,12 +73,12 @@ static int find(struct mailstore *store, const struct mailstore_place *place, st
 	*found_out = arena_alloc(arena, WORLD_COPIES * sizeof **found_out);
 	*count_out = 0;
 	for (size_t i = 0; i < world->copy_count; i++)
-		if (world->copies[i].is_there && is_at(&world->copies[i], place))
+		if (world->copies[i].is_there && is_at(&world->copies[i], location))
 			(*found_out)[(*count_out)++].copy = world->copies[i].name;
 	return 0;
 }
 
-static int remove_copy(struct mailstore *store, const struct mailstore_place *place,
+static int remove_copy(struct mailstore *store, const struct mailstore_location *location,
 		       const char *copy)
 {
 	struct world *world = of(store)->world;
@@ -87,7 +87,7 @@ static int remove_copy(struct mailstore *store, const struct mailstore_place *pl
 	if (fault == WORLD_DEATH || fault == WORLD_REFUSED)
 		return -EIO;
 	for (size_t i = 0; i < world->copy_count; i++) {
-		if (!world->copies[i].is_there || !is_at(&world->copies[i], place) ||
+		if (!world->copies[i].is_there || !is_at(&world->copies[i], location) ||
 		    strcmp(world->copies[i].name, copy) != 0)
 			continue;
 		world->copies[i].is_there = false;
@@ -108,10 +108,10 @@ size_t world_count(const struct world *world, const char *id, const char *user)
 }
 
 /* Nothing can be taken from others: as on an IMAP server. */
-static int fence(struct mailstore *store, const struct mailstore_place *place)
+static int fence(struct mailstore *store, const struct mailstore_location *location)
 {
 	(void)store;
-	(void)place;
+	(void)location;
 	return 0;
 }
 

@@ -206,7 +206,7 @@ static bool try_to_file(struct player *player)
 	struct world_worker *worker = player->worker;
 	const struct decode_identity identity = {.id = STR(ID)};
 	const struct decode_message decoded = {.subject = STR("")};
-	struct filing_copy copy = {.place = {STR(USER), STR("INBOX")}, .recipient = STR(USER)};
+	struct filing_copy copy = {.mailbox = {STR(USER), STR("INBOX")}, .recipient = STR(USER)};
 	struct filing_message message = {.identity = &identity,
 					 .decoded = &decoded,
 					 .content = {.bytes = STR("\r\n"), .file = -1, .size = 2},

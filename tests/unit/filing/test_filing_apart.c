@@ -72,10 +72,10 @@ static void make_messages(unsigned round, unsigned bad)
 							       .digest = {(unsigned char)i}};
 		for (unsigned k = 0; k < COPIES; k++) {
 			snprintf(users[i][k], sizeof users[i][k], "u%u@a.test", k);
-			world.copies[i][k] =
-				(struct filing_copy){.place = {str_from(users[i][k]), STR("INBOX")},
-						     .decision = {.purpose = str_from(users[i][k])},
-						     .recipient = str_from(users[i][k])};
+			world.copies[i][k] = (struct filing_copy){
+				.mailbox = {str_from(users[i][k]), STR("INBOX")},
+				.decision = {.purpose = str_from(users[i][k])},
+				.recipient = str_from(users[i][k])};
 		}
 		world.messages[i] = (struct filing_message){
 			.identity = &world.identities[i],
@@ -98,14 +98,14 @@ static void file_group(size_t count)
 
 static size_t count_copies(unsigned message, unsigned copy)
 {
-	const struct mailstore_place place = {world.copies[message][copy].place.user, STR("INBOX"),
-					      world.identities[message].id,
-					      world.identities[message].digest, NULL};
+	const struct mailstore_location location = {world.copies[message][copy].mailbox.user,
+						    STR("INBOX"), world.identities[message].id,
+						    world.identities[message].digest, NULL};
 	struct arena *arena = arena_new();
 	struct mailstore_found *found;
 	size_t count = 0;
 
-	assert_int_equal(mailstore_find(world.store, &place, arena, &found, &count), 0);
+	assert_int_equal(mailstore_find(world.store, &location, arena, &found, &count), 0);
 	arena_free(arena);
 	return count;
 }

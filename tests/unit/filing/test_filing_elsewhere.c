@@ -65,7 +65,7 @@ static void file(struct filing_copy *copies, size_t count)
 static struct filing_copy copy_for(const char *purpose, const char *folder, const char *other)
 {
 	return (struct filing_copy){
-		.place = {STR("ann@a.test"), str_from(folder)},
+		.mailbox = {STR("ann@a.test"), str_from(folder)},
 		.decision = {.purpose = str_from(purpose), .rule = STR("")},
 		.recipient = STR("ann@a.test"),
 		.other_folder = str_from(other),
@@ -121,7 +121,7 @@ static void it_goes_to_the_other_folder_once(void **state)
 	(void)state;
 	file(&copy, 1);
 	assert_int_equal(copy.verdict.class, MAIL_OK);
-	assert_true(str_equal(copy.place.folder, STR("INBOX")));
+	assert_true(str_equal(copy.mailbox.folder, STR("INBOX")));
 	assert_int_equal(told[FILING_MOVED], 1);
 	assert_int_equal(told[FILING_FILED], 1);
 	assert_int_equal(count_files("new"), 1);

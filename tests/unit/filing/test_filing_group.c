@@ -54,7 +54,7 @@ static void file(struct world_worker *worker, struct filing_message messages_out
 	world_revive(worker);
 	for (size_t i = 0; i < MESSAGES; i++) {
 		identities[i].id = str_from(IDS[i]);
-		copies_out[i] = (struct filing_copy){.place = {STR(USER), STR("INBOX")},
+		copies_out[i] = (struct filing_copy){.mailbox = {STR(USER), STR("INBOX")},
 						     .recipient = STR(USER)};
 		messages_out[i] =
 			(struct filing_message){.identity = &identities[i],
@@ -291,7 +291,7 @@ static void copies_with_one_place_are_one(void **state)
 		memset(events, 0, sizeof events);
 		memset(copies, 0, sizeof copies);
 		for (size_t j = 0; j < 2; j++) {
-			copies[j].place = (struct record_place){STR(USER), STR("INBOX")};
+			copies[j].mailbox = (struct record_mailbox){STR(USER), STR("INBOX")};
 			copies[j].decision.purpose = j == 0 ? STR("to+a") : STR("to+b");
 		}
 		world_begin(&world);

@@ -21,9 +21,9 @@ enum { MESSAGES = 12, COPIES = 3, ATTEMPTS = 4, ROUNDS = 120, FOUND_MAX = 60, NA
 static const int64_t AGES_US[ATTEMPTS] = {
 	APPEND_MAX_US + MINUTE_US / 2, APPEND_MAX_US + 2 * MINUTE_US,
 	APPEND_MAX_US + DAY_US - MINUTE_US, APPEND_MAX_US + DAY_US + MINUTE_US};
-static const struct record_place INBOX = {STR("ann@a.test"), STR("INBOX")};
-static const struct record_place SENT = {STR("ann@a.test"), STR("Sent")};
-static const struct record_place OTHERS = {STR("bob@a.test"), STR("INBOX")};
+static const struct record_mailbox INBOX = {STR("ann@a.test"), STR("INBOX")};
+static const struct record_mailbox SENT = {STR("ann@a.test"), STR("Sent")};
+static const struct record_mailbox OTHERS = {STR("bob@a.test"), STR("INBOX")};
 
 enum fault {
 	FINE,
@@ -88,14 +88,14 @@ static struct {
 
 /* ---- the store ---- */
 
-static struct message *message_at(const struct mailstore_place *place)
+static struct message *message_at(const struct mailstore_location *location)
 {
 	for (size_t i = 0; i < MESSAGES; i++)
-		if (str_equal(place->id, world.messages[i].identity.id)) {
-			assert_memory_equal(place->digest, world.messages[i].identity.digest,
+		if (str_equal(location->id, world.messages[i].identity.id)) {
+			assert_memory_equal(location->digest, world.messages[i].identity.digest,
 					    DECODE_DIGEST_SIZE);
-			assert_true(str_equal(place->user, INBOX.user) &&
-				    str_equal(place->folder, INBOX.folder));
+			assert_true(str_equal(location->user, INBOX.user) &&
+				    str_equal(location->folder, INBOX.folder));
 			return &world.messages[i];
 		}
 	return &world.messages[0]; /* one of many */
@@ -109,17 +109,17 @@ static int fail_store(const struct message *message, enum fault fault)
 	return -EIO;
 }
 
-static int fence(struct mailstore *store, const struct mailstore_place *place)
+static int fence(struct mailstore *store, const struct mailstore_location *location)
 {
 	(void)store;
 	assert_true(world.repair.applies);
-	return fail_store(message_at(place), FENCE_FAILS);
+	return fail_store(message_at(location), FENCE_FAILS);
 }
 
-static int find(struct mailstore *store, const struct mailstore_place *place, struct arena *arena,
-		struct mailstore_found **found_out, size_t *count_out)
+static int find(struct mailstore *store, const struct mailstore_location *location,
+		struct arena *arena, struct mailstore_found **found_out, size_t *count_out)
 {
-	struct message *message = message_at(place);
+	struct message *message = message_at(location);
 
 	(void)store;
 	if (fail_store(message, FIND_FAILS) != 0)
@@ -137,10 +137,10 @@ static void remove_at(struct message *message, size_t at)
 	memmove(message->copies[at], message->copies[at + 1], (message->copy_count - at) * NAME);
 }
 
-static int remove_copy(struct mailstore *store, const struct mailstore_place *place,
+static int remove_copy(struct mailstore *store, const struct mailstore_location *location,
 		       const char *copy)
 {
-	const struct message *message = message_at(place);
+	const struct message *message = message_at(location);
 
 	(void)store;
 	(void)copy;
@@ -187,11 +187,11 @@ static int open_copy(struct mailstore *store, struct str user, struct str folder
 	return 0;
 }
 
-static struct mailstore *store_of(void *context, const struct record_place *place,
+static struct mailstore *store_of(void *context, const struct record_mailbox *mailbox,
 				  const char **why_out)
 {
 	(void)context;
-	if (str_equal(place->user, INBOX.user))
+	if (str_equal(mailbox->user, INBOX.user))
 		return &world.store;
 	*why_out = "nobody knows it";
 	return NULL;
@@ -529,11 +529,11 @@ static void check_rows(void)
 	assert_fine(record_commit(world.record));
 }
 
-static void run_repair(const struct record_place *place)
+static void run_repair(const struct record_mailbox *mailbox)
 {
 	world.found.count = 0;
 	world.repair.rows = world.progress = world.calls = 0;
-	assert_fine(filing_repair_mailbox(&world.repair, place));
+	assert_fine(filing_repair_mailbox(&world.repair, mailbox));
 	assert_int_equal(world.repair.rows, world.progress);
 }
 
@@ -677,8 +677,8 @@ static int set_up(void **state)
 		content.bytes = str_from(message->text);
 		content.size = content.bytes.length;
 		assert_int_equal(decode_identify(&content, world.arena, &message->identity), 0);
-		mailstore_mark(&(struct mailstore_place){.id = message->identity.id,
-							 .digest = message->identity.digest},
+		mailstore_mark(&(struct mailstore_location){.id = message->identity.id,
+							    .digest = message->identity.digest},
 			       message->mark);
 	}
 	return 0;

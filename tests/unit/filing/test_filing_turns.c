@@ -17,7 +17,7 @@
 static char root[SCRATCH_SIZE];
 static struct record *record;
 static struct mailstore *store;
-static const struct record_place INBOX = {{"ann@a.test", 10}, {"INBOX", 5}};
+static const struct record_mailbox INBOX = {{"ann@a.test", 10}, {"INBOX", 5}};
 static const struct record_token OTHER = {{1}};
 static const struct decode_identity identity = {.id = {"<1@x>", 5}, .digest = {1}};
 static const struct decode_message decoded = {.subject = {"a", 1}};
@@ -61,7 +61,7 @@ static struct ipc_content text_content(void)
 static struct mail_verdict file(struct ipc_content content)
 {
 	struct filing *filing = filing_new(record, store, ignore, NULL);
-	struct filing_copy copy = {.place = INBOX, .recipient = INBOX.user};
+	struct filing_copy copy = {.mailbox = INBOX, .recipient = INBOX.user};
 	struct filing_message message = {.identity = &identity,
 					 .decoded = &decoded,
 					 .content = content,
@@ -161,7 +161,7 @@ static void who_comes_too_late_finds_nothing_to_move(void **state)
 	struct late late = {0};
 	const struct mailstore_gate gate = {let_another_one_file, &late};
 	struct mailstore_append append = {
-		.place = {INBOX.user, INBOX.folder, identity.id, identity.digest},
+		.location = {INBOX.user, INBOX.folder, identity.id, identity.digest},
 		.content = text_content(),
 		.recipient = INBOX.user};
 	int64_t row = begin_other();
@@ -193,7 +193,7 @@ static void what_the_gate_refuses_is_gone(void **state)
 {
 	const struct mailstore_gate gate = {refuse, NULL};
 	struct mailstore_append append = {
-		.place = {INBOX.user, INBOX.folder, identity.id, identity.digest},
+		.location = {INBOX.user, INBOX.folder, identity.id, identity.digest},
 		.content = text_content(),
 		.recipient = INBOX.user};
 

@@ -378,7 +378,7 @@ struct auth_login {
 };
 
 struct auth_login *auth_login_new(struct auth *auth, struct str user, struct str stamp,
-				  auth_login_told *told, void *context)
+				  auth_login_notify *told, void *context)
 {
 	static struct auth_login login;
 

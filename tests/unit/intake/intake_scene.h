@@ -47,7 +47,7 @@ struct intake_scene {
 	enum mail_verdict_class recipient; /* the last answer about one */
 	struct auth_exchange *exchange;    /* the open one */
 	size_t users;                      /* that were accepted */
-	auth_login_told *told;             /* of the login that is followed; NULL: none is */
+	auth_login_notify *told;           /* of the login that is followed; NULL: none is */
 	void *told_context;
 	size_t logins; /* that were asked about */
 	directory_sender_judged *senders_judged;

@@ -311,7 +311,7 @@ static void bring_to_end(void)
 	if (way == 2)
 		intake_stop(&scene.intake);
 	if (way == 3 && intake_session_find_idle(&scene.intake) != NULL)
-		intake_session_turn_away(intake_session_find_idle(&scene.intake));
+		intake_session_refuse(intake_session_find_idle(&scene.intake));
 	check();
 	play();
 	for (unsigned timers = 0; !intake_scene.has_ended; timers++) {

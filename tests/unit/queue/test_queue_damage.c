@@ -65,13 +65,13 @@ static void end(struct scene *scene)
 	queue_store_close(scene->store);
 }
 
-static void take_file(struct scene *scene, enum queue_place place, const char *name)
+static void take_file(struct scene *scene, enum queue_folder folder, const char *name)
 {
 	char *space;
 	int file;
 	ssize_t length;
 
-	queue_store_path(scene->store, place, name, scene->number, scene->path);
+	queue_store_path(scene->store, folder, name, scene->number, scene->path);
 	file = os_file_open(queue_store_directory(scene->store), scene->path, OS_FILE_READ);
 	assert_true(file >= 0);
 	buffer_reset(&scene->file);

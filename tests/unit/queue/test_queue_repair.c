@@ -42,7 +42,7 @@ static int tear_down(void **state)
 }
 
 /* The name of NUMBER in PLACE leads to another file with the same content: its inode. */
-static uint64_t copy(enum queue_place place, const char *name, uint64_t number)
+static uint64_t copy(enum queue_folder folder, const char *name, uint64_t number)
 {
 	int directory = queue_store_directory(store);
 	char path[QUEUE_PATH_SIZE];
@@ -51,7 +51,7 @@ static uint64_t copy(enum queue_place place, const char *name, uint64_t number)
 	ssize_t length;
 	int file;
 
-	queue_store_path(store, place, name, number, path);
+	queue_store_path(store, folder, name, number, path);
 	file = os_file_open(directory, path, OS_FILE_READ);
 	assert_true(file >= 0);
 	length = os_file_read(file, text, sizeof text, 0);

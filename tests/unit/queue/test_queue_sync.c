@@ -604,12 +604,12 @@ static void a_one_shot_commit_can_be_seen(void **state)
 	close_all();
 }
 
-static uint64_t size_of(enum queue_place place, uint64_t number)
+static uint64_t size_of(enum queue_folder folder, uint64_t number)
 {
 	struct os_file_info info;
 	char path[QUEUE_PATH_SIZE];
 
-	queue_store_path(store, place, NULL, number, path);
+	queue_store_path(store, folder, NULL, number, path);
 	return os_file_info_at(queue_store_directory(store), path, &info) == 0 ? info.size : 0;
 }
 

@@ -86,21 +86,21 @@ static void clean(struct queue_store *store, struct hands *hands)
 	finish_cleaning(begin_cleaning(store, hands));
 }
 
-static void make_name(struct queue_store *store, enum queue_place place, const char *service,
+static void make_name(struct queue_store *store, enum queue_folder folder, const char *service,
 		      uint64_t number)
 {
 	char name[QUEUE_PATH_SIZE];
 
-	queue_store_path(store, place, service, number, name);
+	queue_store_path(store, folder, service, number, name);
 	assert_int_equal(os_file_link(queue_store_directory(store), "format", name), 0);
 }
 
-static bool stands(struct queue_store *store, enum queue_place place, const char *service,
+static bool stands(struct queue_store *store, enum queue_folder folder, const char *service,
 		   uint64_t number)
 {
 	char name[QUEUE_PATH_SIZE];
 
-	queue_store_path(store, place, service, number, name);
+	queue_store_path(store, folder, service, number, name);
 	return has_name(store, name);
 }
 
@@ -109,7 +109,7 @@ static bool stands(struct queue_store *store, enum queue_place place, const char
 static void what_has_come_back_goes(void **state)
 {
 	static const struct {
-		enum queue_place place;
+		enum queue_folder folder;
 		const char *service;
 	} cases[] = {{QUEUE_INFO, NULL},
 		     {QUEUE_INTD, NULL},
@@ -127,15 +127,15 @@ static void what_has_come_back_goes(void **state)
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
 		struct hands hands = {.intake = intake, .busy = GONE};
 
-		make_name(store, cases[i].place, cases[i].service, GONE);
-		if (cases[i].place == QUEUE_INFO) /* whoever wakes it finds that it has ended */
+		make_name(store, cases[i].folder, cases[i].service, GONE);
+		if (cases[i].folder == QUEUE_INFO) /* whoever wakes it finds that it has ended */
 			assert_int_equal(queue_update_load(store, NULL, GONE, &control, NULL),
 					 -ENOENT);
 		clean(store, &hands);
-		assert_true(stands(store, cases[i].place, cases[i].service, GONE));
+		assert_true(stands(store, cases[i].folder, cases[i].service, GONE));
 		hands.busy = 0;
 		clean(store, &hands);
-		assert_false(stands(store, cases[i].place, cases[i].service, GONE));
+		assert_false(stands(store, cases[i].folder, cases[i].service, GONE));
 		assert_int_equal(hands.forgotten, GONE);
 	}
 	assert_true(stands(store, QUEUE_TODO, "arrive", queued));
@@ -150,7 +150,7 @@ static void what_has_come_back_goes(void **state)
 static void a_message_at_s4_is_settled(void **state)
 {
 	static const struct {
-		enum queue_place place;
+		enum queue_folder folder;
 		const char *name;
 	} sides[] = {{QUEUE_INTD, NULL},
 		     {QUEUE_LOCAL, "mailbox"},
@@ -194,9 +194,9 @@ static void a_message_at_s4_is_settled(void **state)
 	}
 	/* also what is all that was left: the directories become durable in any order */
 	for (size_t i = 0; i < COUNT_OF(sides); i++) {
-		make_name(store, sides[i].place, sides[i].name, number);
+		make_name(store, sides[i].folder, sides[i].name, number);
 		assert_int_equal(queue_update_settle(&settling, stage, number), 0);
-		assert_false(stands(store, sides[i].place, sides[i].name, number));
+		assert_false(stands(store, sides[i].folder, sides[i].name, number));
 	}
 	/* one that has arrived, but for the removal from todo/, stays as it is */
 	update.number = number;

@@ -186,7 +186,7 @@ struct scene {
 static const char *const services[] = {"mailbox"};
 static const char letters[] = "MIRLBD";
 
-static enum queue_place place_of(char letter, const char **name)
+static enum queue_folder place_of(char letter, const char **name)
 {
 	*name = letter == 'L' ? services[0] : letter == 'T' ? "arrive" : NULL;
 	switch (letter) {
@@ -210,9 +210,9 @@ static enum queue_place place_of(char letter, const char **name)
 static void path_of(const struct scene *scene, char letter, char path[QUEUE_PATH_SIZE])
 {
 	const char *name;
-	enum queue_place place = place_of(letter, &name);
+	enum queue_folder folder = place_of(letter, &name);
 
-	queue_store_path(scene->store, place, name, scene->number, path);
+	queue_store_path(scene->store, folder, name, scene->number, path);
 }
 
 static bool is_there(const struct scene *scene, char letter)

@@ -8,13 +8,13 @@
 #include <string.h>
 #include <sys/resource.h>
 
-static uint64_t inode_of(struct queue_store *store, enum queue_place place, const char *service,
+static uint64_t inode_of(struct queue_store *store, enum queue_folder folder, const char *service,
 			 uint64_t number)
 {
 	struct os_file_info info;
 	char name[QUEUE_PATH_SIZE];
 
-	queue_store_path(store, place, service, number, name);
+	queue_store_path(store, folder, service, number, name);
 	assert_int_equal(os_file_info_at(queue_store_directory(store), name, &info), 0);
 	return info.inode;
 }

@@ -63,13 +63,13 @@ static bool has(const char *letters, char letter)
 
 static void the_table(void **state)
 {
-	static const char places[SMTP_CLIENT_PLACES] = "omrde";
+	static const char places[SMTP_CLIENT_PHASES] = "omrde";
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++)
-		for (int place = 0; place < SMTP_CLIENT_PLACES; place++) {
+		for (int place = 0; place < SMTP_CLIENT_PHASES; place++) {
 			const char *also = rows[i].else_happened;
-			const struct smtp_client_refusal refusal = {(enum smtp_client_place)place,
+			const struct smtp_client_refusal refusal = {(enum smtp_client_phase)place,
 								    has(also, 'l'),
 								    has(also, 'f'),
 								    has(also, 'a'),

@@ -113,13 +113,13 @@ static void a_refused_connection_is_told_apart(void **state)
 	struct smtp_client_slower slower = said_by("421 4.7.0 Too many connections\n");
 
 	(void)state;
-	assert_int_equal(slower.refusal.place, SMTP_CLIENT_AT_OPENING);
+	assert_int_equal(slower.refusal.phase, SMTP_CLIENT_AT_OPENING);
 	assert_int_equal(slower.wait_us, 0);
 	slower = said_by("220 mx\n421 4.7.0 Try again in 5 minutes\n");
-	assert_int_equal(slower.refusal.place, SMTP_CLIENT_AT_OPENING);
+	assert_int_equal(slower.refusal.phase, SMTP_CLIENT_AT_OPENING);
 	assert_int_equal(slower.wait_us, 5 * MINUTE_US);
 	slower = said_by("220 mx\n250 mx\n421 4.7.0 Too many connections\n");
-	assert_int_equal(slower.refusal.place, SMTP_CLIENT_AT_MAIL);
+	assert_int_equal(slower.refusal.phase, SMTP_CLIENT_AT_MAIL);
 }
 
 int main(void)

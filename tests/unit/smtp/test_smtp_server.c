@@ -253,7 +253,7 @@ static void a_client_is_turned_away(void **state)
 
 	(void)state;
 	told = (struct told){0};
-	smtp_server_turn_away(server, "Enough");
+	smtp_server_refuse_session(server, "Enough");
 	assert_output(server, "421 mx.example.org Enough\r\n");
 	assert_true(smtp_server_is_closed(server) && !smtp_server_has_quit(server));
 	assert_int_equal(told.code, 421);
@@ -261,8 +261,8 @@ static void a_client_is_turned_away(void **state)
 
 	server = greeted_server();
 	buffer_reset(smtp_server_output(server));
-	smtp_server_turn_away(server, "Enough");
-	smtp_server_turn_away(server, "It is closed already");
+	smtp_server_refuse_session(server, "Enough");
+	smtp_server_refuse_session(server, "It is closed already");
 	assert_output(server, "421 4.3.2 Enough\r\n");
 	smtp_server_free(server);
 

@@ -91,7 +91,7 @@ static uint64_t hash_of_told_text(struct str text)
 static struct str recipient_of_slower_reply(const struct remote_attempt *attempt,
 					    const struct smtp_client_slower *slower)
 {
-	bool is_rcpt = slower->refusal.place == SMTP_CLIENT_AT_RECIPIENT;
+	bool is_rcpt = slower->refusal.phase == SMTP_CLIENT_AT_RECIPIENT;
 
 	return attempt->recipients.transaction[is_rcpt ? slower->recipient : 0].address;
 }
@@ -102,19 +102,19 @@ static enum smtp_client_scope scope_of(struct remote_attempt *attempt,
 {
 	const struct mail_verdict *verdict = slower->verdict;
 	struct smtp_client_refusal refusal = slower->refusal;
-	const uint64_t said[] = {refusal.place, slower->code,
+	const uint64_t said[] = {refusal.phase, slower->code,
 				 hash_of_told_text(str_from(verdict->status))};
 	const struct shape_told told = {
 		.reply = hash_own(said, sizeof said),
 		.sender = hash_of_told_text(attempt->job->sender),
 		.recipient =
-			refusal.place > SMTP_CLIENT_AT_MAIL
+			refusal.phase > SMTP_CLIENT_AT_MAIL
 				? hash_of_told_text(recipient_of_slower_reply(attempt, slower)) | 1
 				: 0,
 	};
 	enum shape_told_whom whom = SHAPE_TOLD_ONE;
 
-	if (refusal.place > SMTP_CLIENT_AT_OPENING)
+	if (refusal.phase > SMTP_CLIENT_AT_OPENING)
 		whom = shape_refused(remote_session_hold(attempt->session), &told, now_us);
 	refusal.is_of_others = whom == SHAPE_TOLD_OTHERS;
 	refusal.is_only = whom == SHAPE_TOLD_ONLY;
@@ -165,7 +165,7 @@ static void slow_server_down(struct remote_attempt *attempt,
 			     const struct smtp_client_slower *slower)
 {
 	int64_t now_us = os_clock_monotonic_us();
-	bool is_opening = slower->refusal.place == SMTP_CLIENT_AT_OPENING;
+	bool is_opening = slower->refusal.phase == SMTP_CLIENT_AT_OPENING;
 	const struct shape_complaint complaint = {
 		attempt->begun_us,
 		slower->wait_us,

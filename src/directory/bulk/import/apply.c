@@ -173,7 +173,7 @@ static void keep_foreign(struct slot *slot)
 			     source.length > 0 ? "" : "hand", STR_ARGUMENTS(source));
 	if (is_record_of_list(&slot->entry.record))
 		(void)bulk_seen_add(import->foreign, &slot->there.key,
-				    (struct bulk_place){.line = 1});
+				    (struct bulk_position){.line = 1});
 	tell_import_event_text(slot, BULK_KEPT, buffer_view(&text));
 	release_import_slot(slot);
 }
@@ -262,9 +262,9 @@ static bool is_entry_to_import(struct apply *apply, const struct bulk_entry *ent
 	struct str member;
 
 	if (key->table != DIRECTORY_MEMBER) {
-		struct bulk_place place = bulk_seen_find(apply->import->seen, key);
+		struct bulk_position position = bulk_seen_find(apply->import->seen, key);
 
-		return place.file == apply->import->applied && place.line == entry->line;
+		return position.file == apply->import->applied && position.line == entry->line;
 	}
 	directory_key_member(key->name, &list.name, &member);
 	return bulk_seen_find(apply->import->foreign, &list).line == 0;

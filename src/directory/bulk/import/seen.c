@@ -72,29 +72,29 @@ struct bulk_seen *bulk_seen_new(void)
 	return seen;
 }
 
-static struct bulk_place place_of_seen_entry(const struct entry *entry)
+static struct bulk_position place_of_seen_entry(const struct entry *entry)
 {
-	return (struct bulk_place){.file = entry->file, .line = entry->line};
+	return (struct bulk_position){.file = entry->file, .line = entry->line};
 }
 
-struct bulk_place bulk_seen_add(struct bulk_seen *seen, const struct directory_key *key,
-				struct bulk_place place)
+struct bulk_position bulk_seen_add(struct bulk_seen *seen, const struct directory_key *key,
+				   struct bulk_position position)
 {
 	struct entry wanted = hash_of_key(seen, key);
 	struct entry *entry = find_seen_entry(seen, &wanted);
 
 	if (entry->line != 0)
 		return place_of_seen_entry(entry);
-	wanted.file = place.file & 0xff;
-	wanted.line = place.line;
+	wanted.file = position.file & 0xff;
+	wanted.line = position.line;
 	*entry = wanted;
 	seen->counts[key->table]++;
 	if (++seen->count > seen->capacity / 4 * 3)
 		grow_seen_entries(seen);
-	return (struct bulk_place){.line = 0};
+	return (struct bulk_position){.line = 0};
 }
 
-struct bulk_place bulk_seen_find(const struct bulk_seen *seen, const struct directory_key *key)
+struct bulk_position bulk_seen_find(const struct bulk_seen *seen, const struct directory_key *key)
 {
 	struct entry wanted = hash_of_key(seen, key);
 

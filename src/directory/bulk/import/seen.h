@@ -13,15 +13,15 @@ struct bulk_seen;
 
 struct bulk_seen *bulk_seen_new(void);
 /* The position of a key. */
-struct bulk_place {
+struct bulk_position {
 	unsigned file; /* its number, up to 255 */
 	unsigned line; /* from 1; 0: none */
 };
 
-/* The place where KEY was added before; or none, and then adds it at PLACE. */
-struct bulk_place bulk_seen_add(struct bulk_seen *seen, const struct directory_key *key,
-				struct bulk_place place);
-struct bulk_place bulk_seen_find(const struct bulk_seen *seen, const struct directory_key *key);
+/* The position where KEY was added before; or none, and then adds it at POSITION. */
+struct bulk_position bulk_seen_add(struct bulk_seen *seen, const struct directory_key *key,
+				   struct bulk_position position);
+struct bulk_position bulk_seen_find(const struct bulk_seen *seen, const struct directory_key *key);
 /* The number of keys of TABLE. */
 size_t bulk_seen_count(const struct bulk_seen *seen, enum directory_table table);
 /* NULL is allowed. */

@@ -14,16 +14,16 @@ bool sqlite_file_leave(struct sqlite_store *store)
 {
 	struct buffer path = {0};
 	struct os_file_info info;
-	struct sqlite_place now;
+	struct sqlite_location now;
 	int error;
 
 	if (!store->is_followed || store->database == NULL)
 		return false;
 	error = os_file_info_at(OS_FILE_HERE, store->path, &info);
-	now = (struct sqlite_place){info.device, info.inode};
-	if (error == 0 && info.size > 0 && sqlite_place_is_same(&now, &store->place))
+	now = (struct sqlite_location){info.device, info.inode};
+	if (error == 0 && info.size > 0 && sqlite_location_is_same(&now, &store->location))
 		return false;
-	store->log_place = sqlite_place_of_log(store, &path);
+	store->log_location = sqlite_location_of_log(store, &path);
 	buffer_clear(&path);
 	/* nothing must be written to the file any more */
 	(void)sqlite3_db_config(store->database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
@@ -37,14 +37,14 @@ bool sqlite_file_leave(struct sqlite_store *store)
 /* SQLite does not remove the log of a file that has lost its name. */
 static void remove_old_log(struct sqlite_store *store)
 {
-	struct sqlite_place now = sqlite_place_of(store->path);
+	struct sqlite_location now = sqlite_location_of(store->path);
 	struct buffer path = {0};
-	struct sqlite_place log = sqlite_place_of_log(store, &path);
+	struct sqlite_location log = sqlite_location_of_log(store, &path);
 
 	buffer_clear(&path);
-	if (now.inode != 0 && !sqlite_place_is_same(&now, &store->place) &&
-	    sqlite_place_is_same(&log, &store->log_place))
-		sqlite_place_remove_log(store);
+	if (now.inode != 0 && !sqlite_location_is_same(&now, &store->location) &&
+	    sqlite_location_is_same(&log, &store->log_location))
+		sqlite_location_remove_log(store);
 }
 
 void sqlite_file_return(struct sqlite_store *store)

@@ -43,7 +43,7 @@ enum data_statement {
 
 struct sqlite_change;
 
-struct sqlite_place {
+struct sqlite_location {
 	uint64_t device, inode;
 };
 
@@ -51,10 +51,11 @@ struct sqlite_store {
 	struct directory_store base;
 	struct os_loop *loop;
 	char *path;
-	sqlite3 *database;                    /* NULL: there is no usable file */
-	bool is_followed;                     /* see file.c */
-	struct sqlite_place place, log_place; /* of the file and its log, when they were opened */
-	struct buffer away;                   /* why there is no file, as logged */
+	sqlite3 *database; /* NULL: there is no usable file */
+	bool is_followed;  /* see file.c */
+	struct sqlite_location location,
+		log_location; /* of the file and its log, when they were opened */
+	struct buffer away;   /* why there is no file, as logged */
 	struct directory_schema schemas[DIRECTORY_LISTED_TABLES];
 	sqlite3_stmt *rows[DIRECTORY_LISTED_TABLES][SQLITE_STATEMENTS]; /* or NULL */
 	sqlite3_stmt *data[DATA_STATEMENTS];
@@ -156,15 +157,16 @@ void sqlite_schema_write_triggers(const struct sqlite_store *store, struct buffe
 MUST_CHECK int sqlite_open(struct sqlite_store *store, struct buffer *why);
 void sqlite_close(struct sqlite_store *store);
 
-/* place.c */
+/* location.c */
 
 /* Of the file at PATH; zeroed: there is no file. */
-struct sqlite_place sqlite_place_of(const char *path);
-bool sqlite_place_is_same(const struct sqlite_place *a, const struct sqlite_place *b);
+struct sqlite_location sqlite_location_of(const char *path);
+bool sqlite_location_is_same(const struct sqlite_location *a, const struct sqlite_location *b);
 /* Of the log, whose path is appended to PATH. */
-struct sqlite_place sqlite_place_of_log(const struct sqlite_store *store, struct buffer *path);
+struct sqlite_location sqlite_location_of_log(const struct sqlite_store *store,
+					      struct buffer *path);
 /* Removes a log that belongs to a previous file: SQLite would apply it to this one. */
-void sqlite_place_remove_log(const struct sqlite_store *store);
+void sqlite_location_remove_log(const struct sqlite_store *store);
 /* Fails, with the reason, unless there is a file with data, or one may be created. */
 MUST_CHECK int sqlite_file_check(const struct sqlite_store *store, struct buffer *why);
 /* After opening: remembers which file it is. */

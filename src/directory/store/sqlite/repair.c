@@ -190,7 +190,7 @@ static int make_new(struct sqlite_repair *repair, struct os_loop *loop, struct b
 
 	buffer_append_format(&path, "%s.repaired%c", repair->old->path, '\0');
 	repair->made = sqlite_new(loop, buffer_data(&path));
-	sqlite_place_remove_log(repair->made); /* of a repair that was broken off */
+	sqlite_location_remove_log(repair->made); /* of a repair that was broken off */
 	(void)!os_file_unlink(OS_FILE_HERE, buffer_data(&path));
 	error = fill_repaired_database(repair, why);
 	if (error == 0)

@@ -4,14 +4,14 @@
 #include "filing/decode/mime/internal.h"
 
 /* Where a part is. */
-struct place {
+struct extent {
 	struct str number; /* its own */
 	struct str within; /* of its parts, before their own: "", "2." */
 	unsigned depth;
 };
 
 static void list_mime_part(struct decode_work *work, GMimeObject *object,
-			   const struct place *place);
+			   const struct extent *extent);
 
 static struct str join_part_number(struct decode_work *work, struct str first, const char *second)
 {
@@ -112,16 +112,16 @@ static struct decode_part *add_mime_part(struct decode_work *work, GMimeObject *
 /* --- where they are --- */
 
 static void list_multipart(struct decode_work *work, GMimeMultipart *multipart,
-			   const struct place *place)
+			   const struct extent *extent)
 {
 	int count = g_mime_multipart_get_count(multipart);
 
 	for (int i = 0; i < count && (work->problems & DECODE_PROBLEM_PARTS) == 0; i++) {
 		char number[16];
-		struct place inner = {.depth = place->depth + 1};
+		struct extent inner = {.depth = extent->depth + 1};
 
 		(void)g_snprintf(number, sizeof number, "%d", i + 1);
-		inner.number = join_part_number(work, place->within, number);
+		inner.number = join_part_number(work, extent->within, number);
 		inner.within = join_part_number(work, inner.number, ".");
 		list_mime_part(work, g_mime_multipart_get_part(multipart, i), &inner);
 	}
@@ -133,24 +133,25 @@ static void list_body(struct decode_work *work, GMimeMessage *message, struct st
 		      unsigned depth)
 {
 	GMimeObject *body = g_mime_message_get_mime_part(message);
-	struct place place = {.within = within, .depth = depth};
+	struct extent extent = {.within = within, .depth = depth};
 
 	if (body == NULL)
 		return;
 	if (GMIME_IS_MULTIPART(body)) {
-		place.number = join_part_number(work, within, "TEXT");
+		extent.number = join_part_number(work, within, "TEXT");
 	} else {
-		place.number = join_part_number(work, within, "1");
-		place.within = join_part_number(work, place.number, ".");
+		extent.number = join_part_number(work, within, "1");
+		extent.within = join_part_number(work, extent.number, ".");
 	}
-	list_mime_part(work, body, &place);
+	list_mime_part(work, body, &extent);
 }
 
-static void list_mime_part(struct decode_work *work, GMimeObject *object, const struct place *place)
+static void list_mime_part(struct decode_work *work, GMimeObject *object,
+			   const struct extent *extent)
 {
 	struct decode_part *part;
 
-	if (place->depth > DECODE_DEPTH_MAX) {
+	if (extent->depth > DECODE_DEPTH_MAX) {
 		work->problems |= DECODE_PROBLEM_DEPTH;
 		return;
 	}
@@ -158,16 +159,16 @@ static void list_mime_part(struct decode_work *work, GMimeObject *object, const 
 		work->problems |= DECODE_PROBLEM_PARTS;
 		return;
 	}
-	part = add_mime_part(work, object, place->number);
+	part = add_mime_part(work, object, extent->number);
 	if (GMIME_IS_MULTIPART(object)) {
-		list_multipart(work, GMIME_MULTIPART(object), place);
+		list_multipart(work, GMIME_MULTIPART(object), extent);
 	} else if (GMIME_IS_MESSAGE_PART(object)) {
 		GMimeMessage *inner = g_mime_message_part_get_message(GMIME_MESSAGE_PART(object));
 
 		if (inner == NULL)
 			return;
 		digest_message(work, inner, part);
-		list_body(work, inner, place->within, place->depth + 1);
+		list_body(work, inner, extent->within, extent->depth + 1);
 	} else if (GMIME_IS_PART(object)) {
 		digest_part(work, GMIME_PART(object), part);
 	}

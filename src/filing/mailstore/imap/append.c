@@ -230,7 +230,7 @@ static int make_missing(struct imap_connection *connection, const struct mailsto
 	bool is_missing = refusal->is_no && imap_is(str_from(refusal->code), "TRYCREATE");
 
 	/* not every server says that by this code */
-	if (refusal->is_no && !is_missing && !mailstore_folder_is_inbox(append->place.folder)) {
+	if (refusal->is_no && !is_missing && !mailstore_folder_is_inbox(append->location.folder)) {
 		int result = imap_mailbox_exists(connection, name);
 
 		if (result < 0)
@@ -282,7 +282,7 @@ static int run_append(struct imap_connection *connection, void *context)
 	struct mailstore_append *append = appending->append;
 	struct buffer name CLEANUP(buffer_clear) = {0};
 	struct imap_answer answer;
-	int result = imap_store_name(connection, &append->place, &name);
+	int result = imap_store_name(connection, &append->location, &name);
 
 	if (result < 0) {
 		mail_verdict_set(&append->verdict, "5.1.3", "%s", connection->problem);
@@ -319,7 +319,7 @@ void imap_append_all(struct mailstore *mailstore, struct mailstore_append *appen
 		if (!measure_message(&appending))
 			continue;
 		if (!is_down)
-			result = imap_store_with(store, appends[i].place.user, run_append,
+			result = imap_store_with(store, appends[i].location.user, run_append,
 						 &appending);
 		if (result == -EINVAL)
 			mail_verdict_set(&appends[i].verdict, "5.1.3",
@@ -327,7 +327,7 @@ void imap_append_all(struct mailstore *mailstore, struct mailstore_append *appen
 		else if (is_down || result < 0)
 			mail_verdict_set(&appends[i].verdict, "4.3.0", "%s", mailstore->error);
 		if (!is_down)
-			imap_store_judge(store, appends[i].place.user, result);
+			imap_store_judge(store, appends[i].location.user, result);
 		appends[i].is_away = mailstore->is_away;
 		is_down |= mailstore->is_away || result == -ETIMEDOUT;
 	}

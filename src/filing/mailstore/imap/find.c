@@ -17,7 +17,7 @@ enum {
 /* ---- candidates ---- */
 
 struct finding {
-	const struct mailstore_place *place;
+	const struct mailstore_location *location;
 	struct arena *arena;
 	struct imap_mailbox mailbox;
 	uint64_t *uids; /* of the candidates */
@@ -58,7 +58,7 @@ static void take_header(void *context, const struct imap_response *response)
 	/* "" or NIL without the field, if there is no empty line after the header, either */
 	struct str header = response->literal.length > 0 ? response->literal : STR("");
 
-	if (uid > 0 && mailstore_compare_header(finding->place, header))
+	if (uid > 0 && mailstore_compare_header(finding->location, header))
 		add_candidate_uid(finding, uid);
 }
 
@@ -75,7 +75,7 @@ static int search_message_id(struct imap_connection *connection, struct finding 
 	int result;
 
 	buffer_append_string(&command, "UID SEARCH HEADER MESSAGE-ID ");
-	quote_append(&command, finding->place->id);
+	quote_append(&command, finding->location->id);
 	buffer_append_byte(&command, '\0');
 	result = imap_command(connection, buffer_data(&command), 0, take_search, finding, &answer);
 	return result == 0 ? check_imap_answer(connection, "the search failed", &answer) : result;
@@ -126,7 +126,7 @@ static void take_fetched_message(void *context, const struct imap_response *resp
 
 	if (finding->compared == 0 && response->literal.data != NULL &&
 	    imap_mailbox_fetched(response->text) == finding->uid)
-		finding->compared = mailstore_compare(finding->place, &content);
+		finding->compared = mailstore_compare(finding->location, &content);
 }
 
 static int fetch_candidate(struct imap_connection *connection, struct finding *finding,
@@ -208,29 +208,29 @@ static int run_find(struct imap_connection *connection, void *context)
 
 	finding->uid_count = 0;
 	finding->found_count = 0;
-	result = imap_mailbox_open(connection, "EXAMINE", finding->place, &finding->mailbox);
+	result = imap_mailbox_open(connection, "EXAMINE", finding->location, &finding->mailbox);
 	if (result < 0)
 		return result == -ENOENT ? 0 : result;
-	result = mailstore_compare_is_derived(finding->place)
+	result = mailstore_compare_is_derived(finding->location)
 			 ? look_at_headers(connection, finding)
 			 : search_message_id(connection, finding);
 	return result == 0 ? compare_candidates(connection, finding) : result;
 }
 
-int imap_find(struct mailstore *mailstore, const struct mailstore_place *place, struct arena *arena,
-	      struct mailstore_found **found_out, size_t *count_out)
+int imap_find(struct mailstore *mailstore, const struct mailstore_location *location,
+	      struct arena *arena, struct mailstore_found **found_out, size_t *count_out)
 {
 	struct finding finding = {
-		.place = place,
+		.location = location,
 		.arena = arena,
 		.uids = arena_alloc(arena, IMAP_FOUND_MAX * sizeof *finding.uids),
 		.found = arena_alloc(arena, IMAP_FOUND_MAX * sizeof *finding.found),
 	};
 	int result =
-		imap_store_with((struct imap_store *)mailstore, place->user, run_find, &finding);
+		imap_store_with((struct imap_store *)mailstore, location->user, run_find, &finding);
 
 	if (result < 0) {
-		imap_store_judge((struct imap_store *)mailstore, place->user, result);
+		imap_store_judge((struct imap_store *)mailstore, location->user, result);
 		return result;
 	}
 	*found_out = finding.found;

@@ -28,10 +28,10 @@ static void free_imap_store(struct mailstore *mailstore)
 }
 
 /* A server cannot be told to forget what it was sent: append_max_us. */
-static int fence_imap_place(struct mailstore *store, const struct mailstore_place *place)
+static int fence_imap_place(struct mailstore *store, const struct mailstore_location *location)
 {
 	(void)store;
-	(void)place;
+	(void)location;
 	return 0;
 }
 

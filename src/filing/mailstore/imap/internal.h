@@ -136,22 +136,23 @@ MUST_CHECK int imap_store_with(struct imap_store *store, struct str user, imap_s
 /* After imap_store_with() has returned RESULT: sets whether the store is away, which one connection
  * that was lost does not tell: then a new one is tried. */
 void imap_store_judge(struct imap_store *store, struct str user, int result);
-/* Appends the quoted name of PLACE's mailbox. -EINVAL: there can be none, with a problem. */
+/* Appends the quoted name of LOCATION's mailbox. -EINVAL: there can be none, with a problem. */
 MUST_CHECK int imap_store_name(struct imap_connection *connection,
-			       const struct mailstore_place *place, struct buffer *out);
+			       const struct mailstore_location *location, struct buffer *out);
 /* Notes a refusal as the connection's problem, which stays usable, and returns ERROR. */
 int imap_store_refuse(struct imap_connection *connection, int error, const char *what,
 		      const struct imap_answer *answer);
 
 /* ---- mailboxes (mailbox.c) ---- */
 
-/* Opens PLACE's mailbox by COMMAND, SELECT or EXAMINE. -ENOENT: there is none. */
+/* Opens LOCATION's mailbox by COMMAND, SELECT or EXAMINE. -ENOENT: there is none. */
 struct imap_mailbox {
 	uint64_t validity;
 	uint64_t messages;
 };
 MUST_CHECK int imap_mailbox_open(struct imap_connection *connection, const char *command,
-				 const struct mailstore_place *place, struct imap_mailbox *out);
+				 const struct mailstore_location *location,
+				 struct imap_mailbox *out);
 /* Whether there is the mailbox with the quoted NAME, or one that the server takes for it: 1, also
  * if it does not say, 0 or -errno. */
 MUST_CHECK int imap_mailbox_exists(struct imap_connection *connection, struct str name);
@@ -185,10 +186,10 @@ MUST_CHECK int imap_refusal_judge(struct imap_connection *connection,
 
 void imap_append_all(struct mailstore *store, struct mailstore_append *appends, size_t count,
 		     const struct mailstore_gate *gate);
-MUST_CHECK int imap_find(struct mailstore *store, const struct mailstore_place *place,
+MUST_CHECK int imap_find(struct mailstore *store, const struct mailstore_location *location,
 			 struct arena *arena, struct mailstore_found **found_out,
 			 size_t *count_out);
-MUST_CHECK int imap_remove(struct mailstore *store, const struct mailstore_place *place,
+MUST_CHECK int imap_remove(struct mailstore *store, const struct mailstore_location *location,
 			   const char *copy);
 
 /* The next word of *TEXT up to a space or ')': an atom or number. */

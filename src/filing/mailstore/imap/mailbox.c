@@ -46,12 +46,12 @@ int imap_mailbox_exists(struct imap_connection *connection, struct str name)
 }
 
 int imap_mailbox_open(struct imap_connection *connection, const char *command,
-		      const struct mailstore_place *place, struct imap_mailbox *out)
+		      const struct mailstore_location *location, struct imap_mailbox *out)
 {
 	struct buffer name CLEANUP(buffer_clear) = {0};
 	struct buffer line CLEANUP(buffer_clear) = {0};
 	struct imap_answer answer;
-	int result = imap_store_name(connection, place, &name);
+	int result = imap_store_name(connection, location, &name);
 
 	if (result < 0)
 		return result;

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 
 struct removing {
-	const struct mailstore_place *place;
+	const struct mailstore_location *location;
 	uint64_t validity;
 	uint64_t uid;
 	bool is_there;
@@ -53,7 +53,7 @@ static int say_removal_command(struct imap_connection *connection, struct removi
 static int look_for_removed_uid(struct imap_connection *connection, struct removing *removing)
 {
 	struct imap_mailbox mailbox;
-	int result = imap_mailbox_open(connection, "SELECT", removing->place, &mailbox);
+	int result = imap_mailbox_open(connection, "SELECT", removing->location, &mailbox);
 
 	if (result < 0)
 		return result;
@@ -83,11 +83,13 @@ static int run_remove(struct imap_connection *connection, void *context)
 			   : result;
 }
 
-int imap_remove(struct mailstore *mailstore, const struct mailstore_place *place, const char *copy)
+int imap_remove(struct mailstore *mailstore, const struct mailstore_location *location,
+		const char *copy)
 {
-	struct removing removing = {.place = place};
+	struct removing removing = {.location = location};
 
 	if (!parse_copy(copy, &removing))
 		return -ENOENT;
-	return imap_store_with((struct imap_store *)mailstore, place->user, run_remove, &removing);
+	return imap_store_with((struct imap_store *)mailstore, location->user, run_remove,
+			       &removing);
 }

@@ -138,26 +138,26 @@ static void add_prefix(const struct imap_connection *connection, struct str name
 	buffer_append_str(out, name);
 }
 
-int imap_store_name(struct imap_connection *connection, const struct mailstore_place *place,
+int imap_store_name(struct imap_connection *connection, const struct mailstore_location *location,
 		    struct buffer *out)
 {
 	struct buffer name CLEANUP(buffer_clear) = {0};
 	struct buffer whole CLEANUP(buffer_clear) = {0};
 	int result = 0;
 
-	if (mailstore_folder_is_inbox(place->folder)) {
+	if (mailstore_folder_is_inbox(location->folder)) {
 		buffer_append_string(&whole, "INBOX");
 	} else {
 		/* without levels any '/' is one too many */
-		result = connection->separator == '\0' && str_find(place->folder, '/') >= 0
+		result = connection->separator == '\0' && str_find(location->folder, '/') >= 0
 				 ? -EINVAL
-				 : mailstore_folder_append(place->folder, connection->separator,
+				 : mailstore_folder_append(location->folder, connection->separator,
 							   &name);
 		add_prefix(connection, buffer_view(&name), &whole);
 	}
 	if (result < 0)
 		return imap_store_refuse(connection, result, "not a valid folder name",
-					 &(struct imap_answer){.text = place->folder});
+					 &(struct imap_answer){.text = location->folder});
 	quote_append(out, buffer_view(&whole));
 	return 0;
 }

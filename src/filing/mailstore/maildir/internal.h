@@ -18,13 +18,15 @@ struct str mailstore_maildir_base(const char *name);
 /* The mark in a file's name (mailbox/maildir.h); empty: none. */
 struct str mailstore_maildir_mark(struct str base);
 
-/* Removes what is in tmp/ of FOLDER of PLACE's message, so that whoever wrote it cannot move it to
- * new/ any more. 0 or -errno. */
-MUST_CHECK int mailstore_maildir_fence(const char *folder, const struct mailstore_place *place);
+/* Removes what is in tmp/ of FOLDER of LOCATION's message, so that whoever wrote it cannot move it
+ * to new/ any more. 0 or -errno. */
+MUST_CHECK int mailstore_maildir_fence(const char *folder,
+				       const struct mailstore_location *location);
 
-/* The copies of PLACE's message in FOLDER: their names up to ':', the oldest first, in ARENA; they
- * are durable. 0 or -errno, as above. */
-MUST_CHECK int mailstore_maildir_search(const char *folder, const struct mailstore_place *place,
+/* The copies of LOCATION's message in FOLDER: their names up to ':', the oldest first, in ARENA;
+ * they are durable. 0 or -errno, as above. */
+MUST_CHECK int mailstore_maildir_search(const char *folder,
+					const struct mailstore_location *location,
 					struct arena *arena, struct mailstore_found **found_out,
 					size_t *count_out);
 /* Opens the file in FOLDER whose name up to ':' is COPY. -ENOENT. */

@@ -125,13 +125,13 @@ static int fence_one(void *context, const char *name)
 	return result == -ENOENT ? 0 : result; /* it was moved just now: it will be found */
 }
 
-int mailstore_maildir_fence(const char *folder, const struct mailstore_place *place)
+int mailstore_maildir_fence(const char *folder, const struct mailstore_location *location)
 {
 	struct buffer path CLEANUP(buffer_clear) = {0};
 	struct fence fence = {.folder = folder};
 	int result;
 
-	mailstore_mark(place, fence.mark);
+	mailstore_mark(location, fence.mark);
 	buffer_append_format(&path, "%s/tmp", folder);
 	buffer_append_byte(&path, '\0');
 	result = os_file_list(OS_FILE_HERE, buffer_data(&path), fence_one, &fence);

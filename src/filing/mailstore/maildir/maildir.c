@@ -51,25 +51,25 @@ static void set_flags(unsigned flags, char out[4])
 	out[used] = '\0';
 }
 
-/* False: PLACE can have no Maildir, and APPEND has its verdict. */
+/* False: LOCATION can have no Maildir, and APPEND has its verdict. */
 static bool prepare_maildir_append(const struct maildir_store *store,
 				   struct mailstore_append *append, struct copy *copy)
 {
-	int error = maildir_path_expand(store->path, append->place.user, &copy->path);
+	int error = maildir_path_expand(store->path, append->location.user, &copy->path);
 
 	if (error < 0) {
 		mail_verdict_set(&append->verdict, "5.1.3", "No mailbox can have such a name");
 		return false;
 	}
-	if (append_folder(append->place.folder, &copy->folder) < 0) {
+	if (append_folder(append->location.folder, &copy->folder) < 0) {
 		mail_verdict_set(&append->verdict, "5.1.3",
 				 "Not a valid folder name: \"" STR_FORMAT "\"",
-				 STR_ARGUMENTS(append->place.folder));
+				 STR_ARGUMENTS(append->location.folder));
 		append->is_refused = true;
 		return false;
 	}
 	set_flags(append->flags, copy->flags);
-	mailstore_mark(&append->place, copy->mark);
+	mailstore_mark(&append->location, copy->mark);
 	return true;
 }
 
@@ -127,16 +127,16 @@ static void append_all(struct mailstore *mailstore, struct mailstore_append *app
 	free(deliveries);
 }
 
-/* Makes OUT the directory of PLACE, with a NUL. */
-static int append_directory(struct maildir_store *store, const struct mailstore_place *place,
+/* Makes OUT the directory of LOCATION, with a NUL. */
+static int append_directory(struct maildir_store *store, const struct mailstore_location *location,
 			    struct buffer *out)
 {
-	int result = maildir_path_expand(store->path, place->user, out);
+	int result = maildir_path_expand(store->path, location->user, out);
 
-	if (result == 0 && !mailstore_folder_is_inbox(place->folder)) {
+	if (result == 0 && !mailstore_folder_is_inbox(location->folder)) {
 		struct buffer folder CLEANUP(buffer_clear) = {0};
 
-		result = append_folder(place->folder, &folder);
+		result = append_folder(location->folder, &folder);
 		buffer_append_byte(out, '/');
 		buffer_append_str(out, buffer_view(&folder));
 	}
@@ -146,17 +146,17 @@ static int append_directory(struct maildir_store *store, const struct mailstore_
 	return result;
 }
 
-static int find_maildir_copies(struct mailstore *mailstore, const struct mailstore_place *place,
-			       struct arena *arena, struct mailstore_found **found_out,
-			       size_t *count_out)
+static int find_maildir_copies(struct mailstore *mailstore,
+			       const struct mailstore_location *location, struct arena *arena,
+			       struct mailstore_found **found_out, size_t *count_out)
 {
 	struct maildir_store *store = (struct maildir_store *)mailstore;
 	struct buffer directory CLEANUP(buffer_clear) = {0};
-	int result = append_directory(store, place, &directory);
+	int result = append_directory(store, location, &directory);
 
 	if (result < 0)
 		return result;
-	result = mailstore_maildir_search(buffer_data(&directory), place, arena, found_out,
+	result = mailstore_maildir_search(buffer_data(&directory), location, arena, found_out,
 					  count_out);
 	if (result < 0)
 		mailstore_error_set(mailstore, "Cannot read %s: %s", buffer_data(&directory),
@@ -164,27 +164,28 @@ static int find_maildir_copies(struct mailstore *mailstore, const struct mailsto
 	return result;
 }
 
-static int fence_maildir_place(struct mailstore *mailstore, const struct mailstore_place *place)
+static int fence_maildir_place(struct mailstore *mailstore,
+			       const struct mailstore_location *location)
 {
 	struct maildir_store *store = (struct maildir_store *)mailstore;
 	struct buffer directory CLEANUP(buffer_clear) = {0};
-	int result = append_directory(store, place, &directory);
+	int result = append_directory(store, location, &directory);
 
 	if (result < 0)
 		return result;
-	result = mailstore_maildir_fence(buffer_data(&directory), place);
+	result = mailstore_maildir_fence(buffer_data(&directory), location);
 	if (result < 0)
 		mailstore_error_set(mailstore, "Cannot clear %s/tmp: %s", buffer_data(&directory),
 				    os_file_reason(result));
 	return result;
 }
 
-static int remove_copy(struct mailstore *mailstore, const struct mailstore_place *place,
+static int remove_copy(struct mailstore *mailstore, const struct mailstore_location *location,
 		       const char *copy)
 {
 	struct maildir_store *store = (struct maildir_store *)mailstore;
 	struct buffer directory CLEANUP(buffer_clear) = {0};
-	int result = append_directory(store, place, &directory);
+	int result = append_directory(store, location, &directory);
 
 	if (result < 0)
 		return result;
@@ -220,9 +221,9 @@ static int pass_on_surveyed_copy(void *context, const char *box, const char *nam
 static int survey_folder(struct mailstore *mailstore, struct str user, struct str folder,
 			 mailstore_surveyed *each, void *context)
 {
-	const struct mailstore_place place = {.user = user, .folder = folder};
+	const struct mailstore_location location = {.user = user, .folder = folder};
 	struct buffer directory CLEANUP(buffer_clear) = {0};
-	int result = append_directory((struct maildir_store *)mailstore, &place, &directory);
+	int result = append_directory((struct maildir_store *)mailstore, &location, &directory);
 
 	if (result < 0)
 		return result;
@@ -237,9 +238,9 @@ static int survey_folder(struct mailstore *mailstore, struct str user, struct st
 static int open_copy(struct mailstore *mailstore, struct str user, struct str folder,
 		     const char *copy, struct ipc_content *content_out)
 {
-	const struct mailstore_place place = {.user = user, .folder = folder};
+	const struct mailstore_location location = {.user = user, .folder = folder};
 	struct buffer directory CLEANUP(buffer_clear) = {0};
-	int result = append_directory((struct maildir_store *)mailstore, &place, &directory);
+	int result = append_directory((struct maildir_store *)mailstore, &location, &directory);
 
 	if (result < 0)
 		return result;

@@ -11,7 +11,7 @@ enum { HEADER_READ = 16 << 10 }; /* bytes of a file that are read first */
 
 struct search {
 	const char *folder;
-	const struct mailstore_place *place;
+	const struct mailstore_location *location;
 	struct str mark;
 	struct arena *arena;
 	struct name {
@@ -93,10 +93,10 @@ static int compare_file(const struct search *search, int file)
 		return result;
 	/* a longer header: all of it is read */
 	if (has_header_end(str_slice(block, (size_t)length)) &&
-	    !mailstore_compare_header(search->place, str_slice(block, (size_t)length)))
+	    !mailstore_compare_header(search->location, str_slice(block, (size_t)length)))
 		return 0;
 	content.size = info.size;
-	return mailstore_compare(search->place, &content);
+	return mailstore_compare(search->location, &content);
 }
 
 static bool is_judged(const struct search *search, struct str base)
@@ -192,15 +192,15 @@ static int make_file_system_durable(const char *folder)
 	return result;
 }
 
-int mailstore_maildir_search(const char *folder, const struct mailstore_place *place,
+int mailstore_maildir_search(const char *folder, const struct mailstore_location *location,
 			     struct arena *arena, struct mailstore_found **found_out,
 			     size_t *count_out)
 {
 	char mark[MAILSTORE_MARK_SIZE];
-	struct search search = {.folder = folder, .place = place, .arena = arena};
+	struct search search = {.folder = folder, .location = location, .arena = arena};
 	int result;
 
-	mailstore_mark(place, mark);
+	mailstore_mark(location, mark);
 	search.mark = str_from(mark);
 	result = mailstore_maildir_list(folder, look_at_maildir_file, &search);
 	if (result == 0 && search.count > 0)

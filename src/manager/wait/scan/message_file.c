@@ -5,13 +5,13 @@
 #include <errno.h>
 
 static bool look_at_message_file(struct queue_store *store, const struct queue_walk *walk,
-				 enum queue_place place, const char *name, uint64_t number,
+				 enum queue_folder folder, const char *name, uint64_t number,
 				 struct os_file_info *info)
 {
 	char path[QUEUE_PATH_SIZE];
 	int error;
 
-	queue_store_path(store, place, name, number, path);
+	queue_store_path(store, folder, name, number, path);
 	error = walk != NULL ? queue_walk_info(walk, info)
 			     : os_file_info_at(queue_store_directory(store), path, info);
 	if (error < 0 && error != -ENOENT) {

@@ -20,11 +20,11 @@ static void test_seen(void **state)
 	for (unsigned pass = 0; pass < 2; pass++) {
 		for (unsigned i = 1; i <= 50000; i++) {
 			struct directory_key key = {DIRECTORY_ADDRESS, {name, 0}};
-			struct bulk_place place = {.file = pass + 1, .line = i};
+			struct bulk_position position = {.file = pass + 1, .line = i};
 
 			key.name.length = (size_t)snprintf(name, sizeof name, "x%u@d.example", i);
-			place = bulk_seen_add(seen, &key, place);
-			assert_int_equal(place.line, pass == 0 ? 0 : i);
+			position = bulk_seen_add(seen, &key, position);
+			assert_int_equal(position.line, pass == 0 ? 0 : i);
 			assert_int_equal(bulk_seen_find(seen, &key).line, i);
 			assert_int_equal(bulk_seen_find(seen, &key).file, 1);
 			key.table = DIRECTORY_USER;

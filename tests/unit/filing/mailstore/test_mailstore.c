@@ -36,12 +36,12 @@ static struct mailstore *new_store(enum maildir_sync sync)
 	return mailstore_maildir_new(&settings);
 }
 
-static struct mailstore_place place_of(const char *folder, const char *id)
+static struct mailstore_location place_of(const char *folder, const char *id)
 {
-	return (struct mailstore_place){.user = STR("ann@a.test"),
-					.folder = str_from(folder),
-					.id = str_from(id),
-					.digest = digest};
+	return (struct mailstore_location){.user = STR("ann@a.test"),
+					   .folder = str_from(folder),
+					   .id = str_from(id),
+					   .digest = digest};
 }
 
 static struct mailstore_append append_of(const char *folder, const char *id)
@@ -49,7 +49,7 @@ static struct mailstore_append append_of(const char *folder, const char *id)
 	static const struct str text = STR("Subject: hello\r\n\r\nhello\r\n");
 
 	return (struct mailstore_append){
-		.place = place_of(folder, id),
+		.location = place_of(folder, id),
 		.content = {.bytes = text, .file = -1, .size = text.length},
 		.sender = STR("lisa@example.com"),
 		.recipient = STR("ann@a.test"),
@@ -58,12 +58,12 @@ static struct mailstore_append append_of(const char *folder, const char *id)
 
 static size_t count_found(struct mailstore *store, const char *folder, const char *id)
 {
-	struct mailstore_place place = place_of(folder, id);
+	struct mailstore_location location = place_of(folder, id);
 	struct arena *arena = arena_new();
 	struct mailstore_found *found;
 	size_t count = 0;
 
-	assert_int_equal(mailstore_find(store, &place, arena, &found, &count), 0);
+	assert_int_equal(mailstore_find(store, &location, arena, &found, &count), 0);
 	arena_free(arena);
 	return count;
 }
@@ -195,8 +195,8 @@ static void folders_have_names_in_modified_utf_7(void **state)
 
 static void marks_tell_messages_apart(void **state)
 {
-	struct mailstore_place one = place_of("INBOX", "<1@x>");
-	struct mailstore_place two = place_of("INBOX", "<2@x>");
+	struct mailstore_location one = place_of("INBOX", "<1@x>");
+	struct mailstore_location two = place_of("INBOX", "<2@x>");
 	unsigned char other[DECODE_DIGEST_SIZE] = {1, 2, 4};
 	char marks[3][MAILSTORE_MARK_SIZE];
 
@@ -309,7 +309,7 @@ static void flags_are_in_the_name(void **state)
 static void the_oldest_comes_first(void **state)
 {
 	static const char *const times[] = {"1.M9P1", "2.M99999P1", "2.M100000P1", "10.M1P1", "x"};
-	struct mailstore_place place = place_of("INBOX", "<1@x>");
+	struct mailstore_location location = place_of("INBOX", "<1@x>");
 	struct mailstore_append append = append_of("INBOX", "<2@x>");
 	struct mailstore_found *found;
 	struct arena *arena = arena_new();
@@ -321,7 +321,7 @@ static void the_oldest_comes_first(void **state)
 	set_up_root();
 	store = new_store(MAILDIR_SYNC_FILES);
 	mailstore_append(store, &append, 1, NULL);
-	mailstore_mark(&place, mark);
+	mailstore_mark(&location, mark);
 	for (size_t i = COUNT_OF(times); i-- > 0;) {
 		char path[300];
 		FILE *file;
@@ -331,7 +331,7 @@ static void the_oldest_comes_first(void **state)
 		assert_non_null(file);
 		fclose(file);
 	}
-	assert_int_equal(mailstore_find(store, &place, arena, &found, &count), 0);
+	assert_int_equal(mailstore_find(store, &location, arena, &found, &count), 0);
 	assert_int_equal(count, COUNT_OF(times));
 	for (size_t i = 0; i < count; i++)
 		assert_int_equal(strncmp(found[i].copy, times[i], strlen(times[i])), 0);
@@ -349,10 +349,10 @@ static void a_removal_is_durable(void **state)
 	store = new_store(MAILDIR_SYNC_FILES);
 	mailstore_append(store, &append, 1, NULL);
 	disk_watch_reset();
-	assert_int_equal(mailstore_remove(store, &append.place, append.copy), 0);
+	assert_int_equal(mailstore_remove(store, &append.location, append.copy), 0);
 	assert_int_equal(disk_watch_count(DISK_SYNC_DIRECTORY), 1);
 	assert_int_equal(count_found(store, "Sent", "<1@x>"), 0);
-	assert_int_equal(mailstore_remove(store, &append.place, append.copy), -ENOENT);
+	assert_int_equal(mailstore_remove(store, &append.location, append.copy), -ENOENT);
 	assert_non_null(strstr(store->error, append.copy));
 	mailstore_free(store);
 }

@@ -60,12 +60,12 @@ static struct mailstore_imap_settings usual_settings(void)
 						.timeout_s = 10};
 }
 
-static struct mailstore_place place_of(const char *user, const char *folder, size_t text)
+static struct mailstore_location place_of(const char *user, const char *folder, size_t text)
 {
-	return (struct mailstore_place){.user = str_from(user),
-					.folder = str_from(folder),
-					.id = world.identities[text].id,
-					.digest = world.identities[text].digest};
+	return (struct mailstore_location){.user = str_from(user),
+					   .folder = str_from(folder),
+					   .id = world.identities[text].id,
+					   .digest = world.identities[text].digest};
 }
 
 static struct mailstore_append append_of(const char *user, const char *folder, size_t text)
@@ -73,7 +73,7 @@ static struct mailstore_append append_of(const char *user, const char *folder, s
 	struct str content = str_from(world.texts[text]);
 
 	return (struct mailstore_append){
-		.place = place_of(user, folder, text),
+		.location = place_of(user, folder, text),
 		.content = {.bytes = content, .file = -1, .size = content.length},
 		.date_us = 1234567890 * SECOND_US};
 }
@@ -111,12 +111,12 @@ static bool is_text(const struct imap_server_message *message, size_t text)
 static void check_find(const char *user, size_t folder, size_t text)
 {
 	const struct imap_server_box *box = imap_server_find(user, NAMES_OF[folder]);
-	struct mailstore_place place = place_of(user, FOLDERS_OF[folder], text);
+	struct mailstore_location location = place_of(user, FOLDERS_OF[folder], text);
 	struct mailstore_found *found;
 	size_t count = 99, known = 0;
 
 	arena_reset(world.arena);
-	if (mailstore_find(world.store, &place, world.arena, &found, &count) != 0)
+	if (mailstore_find(world.store, &location, world.arena, &found, &count) != 0)
 		fail_msg("%s", world.store->error);
 	for (size_t i = 0; box != NULL && i < box->count; i++) {
 		char copy[60];
@@ -165,7 +165,7 @@ static void check_append(const char *user, size_t folder, size_t text)
 static void check_remove(const char *user, size_t folder)
 {
 	const struct imap_server_box *box = imap_server_find(user, NAMES_OF[folder]);
-	struct mailstore_place place = place_of(user, FOLDERS_OF[folder], 0);
+	struct mailstore_location location = place_of(user, FOLDERS_OF[folder], 0);
 	size_t before = box != NULL ? box->count : 0, at = 0;
 	uint64_t uid = 3 + chance(20),
 		 validity = (box != NULL ? box->validity : 70) + (chance(5) == 0);
@@ -176,7 +176,7 @@ static void check_remove(const char *user, size_t folder)
 		at++;
 	is_there = at < before && validity == box->validity;
 	snprintf(copy, sizeof copy, "%" PRIu64 ":%" PRIu64, validity, uid);
-	assert_int_equal(mailstore_remove(world.store, &place, copy), is_there ? 0 : -ENOENT);
+	assert_int_equal(mailstore_remove(world.store, &location, copy), is_there ? 0 : -ENOENT);
 	assert_int_equal(box != NULL ? box->count : 0, before - is_there);
 	for (at = 0; is_there && at < box->count; at++)
 		assert_true(box->messages[at].uid != uid);
@@ -273,13 +273,13 @@ static void check_faulty_append(bool is_kept)
 
 static void check_faulty_find(bool is_kept)
 {
-	struct mailstore_place place = place_of("ann@a.test", "Sent", 1);
+	struct mailstore_location location = place_of("ann@a.test", "Sent", 1);
 	struct mailstore_found *found = NULL;
 	size_t count = 77;
 	int error;
 
 	imap_server_put(imap_server_find("ann@a.test", "Sent"), world.texts[1]);
-	error = mailstore_find(world.store, &place, world.arena, &found, &count);
+	error = mailstore_find(world.store, &location, world.arena, &found, &count);
 	if (error == 0) {
 		assert_int_equal(count, 1);
 		return;
@@ -297,14 +297,14 @@ static void check_faulty_find(bool is_kept)
 static void check_faulty_remove(bool is_kept)
 {
 	struct imap_server_box *box = imap_server_find("ann@a.test", "Sent");
-	struct mailstore_place place = place_of("ann@a.test", "Sent", 1);
+	struct mailstore_location location = place_of("ann@a.test", "Sent", 1);
 	char copy[60];
 	int error;
 
 	imap_server_put(box, world.texts[1]);
 	snprintf(copy, sizeof copy, "%" PRIu64 ":%" PRIu64, box->validity,
 		 box->messages[box->count - 1].uid);
-	error = mailstore_remove(world.store, &place, copy);
+	error = mailstore_remove(world.store, &location, copy);
 	/* tried again it may have been removed already */
 	assert_true(error == 0 || error == -ENOTCONN || error == -ETIMEDOUT || error == -EPROTO ||
 		    (error == -ENOENT && is_kept));
@@ -522,7 +522,7 @@ static void logins_fail(void **state)
 		{CURLE_COULDNT_CONNECT, "", -ENOTCONN, true, ""},
 		{CURLE_WRITE_ERROR, "", -EMSGSIZE, true, ""},
 	};
-	struct mailstore_place place = place_of("ann@a.test", "Sent", 0);
+	struct mailstore_location location = place_of("ann@a.test", "Sent", 0);
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -532,8 +532,9 @@ static void logins_fail(void **state)
 
 		server.login = rows[i].code;
 		server.login_words = rows[i].words;
-		assert_int_equal(mailstore_find(world.store, &place, world.arena, &found, &count),
-				 rows[i].error);
+		assert_int_equal(
+			mailstore_find(world.store, &location, world.arena, &found, &count),
+			rows[i].error);
 		assert_int_equal(world.store->is_away, rows[i].is_away);
 		assert_non_null(strstr(world.store->error, rows[i].said));
 		assert_null(strstr(world.store->error, "secret"));
@@ -646,17 +647,18 @@ static void a_command_has_its_time(void **state)
 static void messages_with_one_id_are_counted(void **state)
 {
 	struct imap_server_box *box = imap_server_make("ann@a.test", "Sent");
-	struct mailstore_place place = place_of("ann@a.test", "Sent", 0);
+	struct mailstore_location location = place_of("ann@a.test", "Sent", 0);
 	struct mailstore_found *found;
 	size_t count;
 
 	(void)state;
 	for (unsigned i = 0; i < IMAP_FOUND_MAX; i++)
 		imap_server_put(box, world.texts[0]);
-	assert_int_equal(mailstore_find(world.store, &place, world.arena, &found, &count), 0);
+	assert_int_equal(mailstore_find(world.store, &location, world.arena, &found, &count), 0);
 	assert_int_equal(count, IMAP_FOUND_MAX);
 	imap_server_put(box, world.texts[0]);
-	assert_int_equal(mailstore_find(world.store, &place, world.arena, &found, &count), -E2BIG);
+	assert_int_equal(mailstore_find(world.store, &location, world.arena, &found, &count),
+			 -E2BIG);
 	assert_string_equal(world.store->error,
 			    "IMAP server imap.test: too many messages have its Message-ID");
 	assert_int_equal(server.open, 1);
@@ -664,7 +666,7 @@ static void messages_with_one_id_are_counted(void **state)
 
 static void a_message_may_be_too_large(void **state)
 {
-	struct mailstore_place place = place_of("ann@a.test", "Sent", 0);
+	struct mailstore_location location = place_of("ann@a.test", "Sent", 0);
 	struct mailstore_found *found;
 	size_t count;
 
@@ -672,8 +674,9 @@ static void a_message_may_be_too_large(void **state)
 	imap_server_put(imap_server_make("ann@a.test", "Sent"), world.texts[0]);
 	for (uint64_t beyond = 0; beyond < 2; beyond++) {
 		server.says_size = IMAP_MESSAGE_MAX + beyond;
-		assert_int_equal(mailstore_find(world.store, &place, world.arena, &found, &count),
-				 beyond > 0 ? -EMSGSIZE : 0);
+		assert_int_equal(
+			mailstore_find(world.store, &location, world.arena, &found, &count),
+			beyond > 0 ? -EMSGSIZE : 0);
 	}
 	assert_non_null(strstr(world.store->error, "too large to be compared"));
 }
@@ -707,7 +710,7 @@ static void what_has_no_message_id_is_found(void **state)
 
 	(void)state;
 	assert_true(mailstore_compare_is_derived(
-		&(struct mailstore_place){.id = world.identities[3].id}));
+		&(struct mailstore_location){.id = world.identities[3].id}));
 	check_find("ann@a.test", 0, 3);
 	for (size_t i = 0; i < TEXTS; i++)
 		check_append("ann@a.test", 0, i);
@@ -719,7 +722,7 @@ static void what_has_no_message_id_is_found(void **state)
 static void what_no_server_takes(void **state)
 {
 	struct mailstore_append append = append_of("ann@a.test", "Sent", 0);
-	struct mailstore_place place = place_of("ann@a.test", "Sent", 0);
+	struct mailstore_location location = place_of("ann@a.test", "Sent", 0);
 	static const char *const copies[] = {"", "1", "1:", ":1", "1:0", "a:1", "1:a", "1:1:1"};
 
 	(void)state;
@@ -739,10 +742,10 @@ static void what_no_server_takes(void **state)
 	mailstore_append(world.store, &append, 1, NULL);
 	assert_string_equal(append.verdict.status, "5.1.3");
 	for (size_t i = 0; i < COUNT_OF(copies); i++)
-		assert_int_equal(mailstore_remove(world.store, &place, copies[i]), -ENOENT);
+		assert_int_equal(mailstore_remove(world.store, &location, copies[i]), -ENOENT);
 	assert_int_equal(server.opened, 0);
 	server.has_uidplus = false;
-	assert_int_equal(mailstore_remove(world.store, &place, "71:3"), -EOPNOTSUPP);
+	assert_int_equal(mailstore_remove(world.store, &location, "71:3"), -EOPNOTSUPP);
 	assert_string_equal(
 		world.store->error,
 		"IMAP server imap.test: one message alone cannot be removed: the server "
@@ -762,7 +765,7 @@ static void a_mailbox_that_cannot_be_opened(void **state)
 		    {"NO [NOPERM] x", true, -EIO}};
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		struct mailstore_place place = place_of("ann@a.test", "Sent", 0);
+		struct mailstore_location location = place_of("ann@a.test", "Sent", 0);
 		struct mailstore_found *found;
 		size_t count = 9;
 
@@ -771,9 +774,10 @@ static void a_mailbox_that_cannot_be_opened(void **state)
 		if (rows[i].is_listed)
 			imap_server_put(imap_server_make("ann@a.test", "Sent"), world.texts[0]);
 		server.refuses_select = rows[i].answer;
-		place = place_of("ann@a.test", "Sent", 0);
-		assert_int_equal(mailstore_find(world.store, &place, world.arena, &found, &count),
-				 rows[i].error);
+		location = place_of("ann@a.test", "Sent", 0);
+		assert_int_equal(
+			mailstore_find(world.store, &location, world.arena, &found, &count),
+			rows[i].error);
 		assert_int_equal(count, rows[i].error == 0 ? 0 : 9);
 		assert_int_equal(server.opened, 1);
 	}

@@ -32,14 +32,14 @@ static struct mailstore_append append_of(const char *id)
 	static const struct str text = STR("Subject: hello\r\n\r\nhello\r\n");
 
 	return (struct mailstore_append){
-		.place = {STR("ann@a.test"), STR("Lists/dev"), str_from(id), digest},
+		.location = {STR("ann@a.test"), STR("Lists/dev"), str_from(id), digest},
 		.content = {.bytes = text, .file = -1, .size = text.length},
 		.sender = STR("lisa@example.com"),
 		.recipient = STR("ann@a.test"),
 	};
 }
 
-static size_t count_copies(struct mailstore *store, const struct mailstore_place *place)
+static size_t count_copies(struct mailstore *store, const struct mailstore_location *location)
 {
 	struct arena *arena = arena_new();
 	struct mailstore_found *found;
@@ -47,7 +47,7 @@ static size_t count_copies(struct mailstore *store, const struct mailstore_place
 	int error;
 
 	do /* while others do not let the folder rest, it is not known */
-		error = mailstore_find(store, place, arena, &found, &count);
+		error = mailstore_find(store, location, arena, &found, &count);
 	while (error == -EAGAIN);
 	if (error != 0)
 		count = SIZE_MAX;
@@ -74,9 +74,9 @@ static void *work(void *context)
 		mailstore_append(store, appends, GROUP, NULL);
 		for (size_t i = 0; i < GROUP; i++)
 			wrong += appends[i].verdict.class != MAIL_OK ||
-				 count_copies(store, &appends[i].place) != 1;
-		wrong += mailstore_remove(store, &appends[0].place, appends[0].copy) != 0;
-		wrong += count_copies(store, &appends[0].place) != 0;
+				 count_copies(store, &appends[i].location) != 1;
+		wrong += mailstore_remove(store, &appends[0].location, appends[0].copy) != 0;
+		wrong += count_copies(store, &appends[0].location) != 0;
 	}
 	mailstore_free(store);
 	return (void *)wrong;
@@ -107,7 +107,7 @@ static void threads_share_a_mailbox(void **state)
 		snprintf(id, sizeof id, "<%zu.%zu.%zu@x>", i / (ROUNDS * (size_t)GROUP),
 			 i / GROUP % ROUNDS, i % GROUP);
 		append = append_of(id);
-		assert_int_equal(count_copies(store, &append.place), i % GROUP != 0);
+		assert_int_equal(count_copies(store, &append.location), i % GROUP != 0);
 	}
 	mailstore_free(store);
 }

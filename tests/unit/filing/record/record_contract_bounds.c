@@ -35,12 +35,12 @@ static void a_decision_has_bounds(void **state)
 {
 	(void)state;
 	for (size_t beyond = 0; beyond <= 1; beyond++) {
-		const struct record_attempt usual = {.place = INBOX,
+		const struct record_attempt usual = {.mailbox = INBOX,
 						     .decision = {STR("p"), STR("r"), 0}};
 		struct record_attempt longest[] = {usual, usual, usual, usual};
 
-		longest[0].place.user = of_length(RECORD_ADDRESS_MAX + beyond);
-		longest[1].place.folder = of_length(RECORD_FOLDER_MAX + beyond);
+		longest[0].mailbox.user = of_length(RECORD_ADDRESS_MAX + beyond);
+		longest[1].mailbox.folder = of_length(RECORD_FOLDER_MAX + beyond);
 		longest[2].decision.purpose = of_length(RECORD_PURPOSE_MAX + beyond);
 		longest[3].decision.rule = of_length(RECORD_RULE_MAX + beyond);
 		for (size_t i = 0; i < COUNT_OF(longest); i++)
@@ -53,20 +53,20 @@ static void a_place_has_bounds(void **state)
 {
 	(void)state;
 	for (size_t beyond = 0; beyond <= 1; beyond++) {
-		const struct record_place places[] = {
+		const struct record_mailbox mailboxes[] = {
 			{of_length(RECORD_ADDRESS_MAX + beyond), INBOX.folder},
 			{INBOX.user, of_length(RECORD_FOLDER_MAX + beyond)}};
 		struct record_message message = record_scene_message("<1@example.com>", 1);
 
-		for (size_t i = 0; i < COUNT_OF(places); i++) {
+		for (size_t i = 0; i < COUNT_OF(mailboxes); i++) {
 			struct record_filing row;
 			unsigned count;
 
 			assert_fine(world.a, record_begin(world.a));
 			assert_int_equal(record_open(world.a, record_scene_put(world.a, &message),
-						     &places[i], &world.token_a, 1, &row),
+						     &mailboxes[i], &world.token_a, 1, &row),
 					 beyond > 0 ? -EINVAL : 0);
-			assert_int_equal(record_new_folders(world.a, &places[i], 1, &count),
+			assert_int_equal(record_new_folders(world.a, &mailboxes[i], 1, &count),
 					 beyond > 0 ? -EINVAL : 1);
 			record_rollback(world.a);
 		}

@@ -125,7 +125,7 @@ static void a_row_that_was_removed_is_missed(void **state)
 
 static void mailboxes_are_told_apart(void **state)
 {
-	static const struct record_place places[] = {
+	static const struct record_mailbox mailboxes[] = {
 		{{"a@example.org", 13}, {"INBOX", 5}},    {{"A@example.org", 13}, {"INBOX", 5}},
 		{{"a@example.org", 13}, {"inbox", 5}},    {{"a@example.org", 13}, {"INBOX ", 6}},
 		{{"a@example.org", 13}, {"\xc3\xa4", 2}}, {{"a@example.org", 13}, {"a", 1}},
@@ -137,9 +137,9 @@ static void mailboxes_are_told_apart(void **state)
 	(void)state;
 	assert_fine(world.a, record_begin(world.a));
 	number = record_scene_put(world.a, &message);
-	for (size_t i = 0; i < COUNT_OF(places); i++) {
-		assert_fine(world.a,
-			    record_open(world.a, number, &places[i], &world.token_a, 1, &filing));
+	for (size_t i = 0; i < COUNT_OF(mailboxes); i++) {
+		assert_fine(world.a, record_open(world.a, number, &mailboxes[i], &world.token_a, 1,
+						 &filing));
 		assert_true(filing.is_new);
 	}
 	assert_fine(world.a, record_commit(world.a));
@@ -253,7 +253,7 @@ static struct record_attempt decided(struct record *record, const char *purpose,
 {
 	struct record_message message = record_scene_message("<1@example.com>", 1);
 	struct record_attempt attempt = {
-		.place = {INBOX.user, str_from(folder)},
+		.mailbox = {INBOX.user, str_from(folder)},
 		.decision = {.purpose = str_from(purpose), .rule = str_from(rule), .flags = 1}};
 	struct record_attempt *one = &attempt;
 	struct record_entry entry = {.message = &message};
@@ -264,9 +264,9 @@ static struct record_attempt decided(struct record *record, const char *purpose,
 	attempt.message = entry.number;
 	attempt.is_new = entry.is_new;
 	assert_fine(record, record_decide_all(record, &one, 1));
-	snprintf(texts[0], sizeof texts[0], STR_FORMAT, STR_ARGUMENTS(attempt.place.folder));
+	snprintf(texts[0], sizeof texts[0], STR_FORMAT, STR_ARGUMENTS(attempt.mailbox.folder));
 	snprintf(texts[1], sizeof texts[1], STR_FORMAT, STR_ARGUMENTS(attempt.decision.rule));
-	attempt.place.folder = str_from(texts[0]);
+	attempt.mailbox.folder = str_from(texts[0]);
 	attempt.decision.rule = str_from(texts[1]);
 	return attempt;
 }
@@ -276,15 +276,15 @@ static void who_decides_first_decides_for_all(void **state)
 	struct record_attempt attempt = decided(world.a, "to", "Lists", "a");
 
 	(void)state;
-	assert_true(str_equal(attempt.place.folder, STR("Lists")));
+	assert_true(str_equal(attempt.mailbox.folder, STR("Lists")));
 	assert_fine(world.a, record_commit(world.a));
 	attempt = decided(world.b, "to", "INBOX", "b");
-	assert_true(str_equal(attempt.place.folder, STR("Lists")));
+	assert_true(str_equal(attempt.mailbox.folder, STR("Lists")));
 	assert_true(str_equal(attempt.decision.rule, STR("a")));
 	assert_int_equal(attempt.decision.flags, 1);
 	assert_fine(world.b, record_commit(world.b));
 	attempt = decided(world.b, "to+x", "INBOX", "");
-	assert_true(str_equal(attempt.place.folder, STR("INBOX")));
+	assert_true(str_equal(attempt.mailbox.folder, STR("INBOX")));
 	assert_fine(world.b, record_commit(world.b));
 }
 
@@ -296,7 +296,7 @@ static void what_was_not_committed_is_not_decided(void **state)
 	(void)decided(world.a, "to", "Lists", "a");
 	record_rollback(world.a);
 	attempt = decided(world.b, "to", "INBOX", "");
-	assert_true(str_equal(attempt.place.folder, STR("INBOX")));
+	assert_true(str_equal(attempt.mailbox.folder, STR("INBOX")));
 	assert_fine(world.b, record_commit(world.b));
 }
 
@@ -312,13 +312,13 @@ static void several_are_decided_at_once(void **state)
 	attempts[2].decision.purpose = STR("sent");
 	for (size_t i = 0; i < 3; i++) {
 		attempts[i].is_new = false;
-		attempts[i].place.folder = STR("Other");
+		attempts[i].mailbox.folder = STR("Other");
 	}
 	assert_fine(world.b, record_begin(world.b));
 	assert_fine(world.b, record_decide_all(world.b, all, 3));
-	assert_true(str_equal(attempts[0].place.folder, STR("Other")));
-	assert_true(str_equal(attempts[1].place.folder, STR("Lists")));
-	assert_true(str_equal(attempts[2].place.folder, STR("Other")));
+	assert_true(str_equal(attempts[0].mailbox.folder, STR("Other")));
+	assert_true(str_equal(attempts[1].mailbox.folder, STR("Lists")));
+	assert_true(str_equal(attempts[2].mailbox.folder, STR("Other")));
 	attempts[1].decision.rule = STR("no valid UTF-8: \xff");
 	assert_int_equal(record_decide_all(world.b, all, 3), -EINVAL);
 	record_rollback(world.b);
@@ -335,9 +335,9 @@ static void older_tables_get_what_is_new(void **state)
 	backend->run("DROP TABLE decision");
 	backend->run("UPDATE record_meta SET version = 1");
 	attempt = decided(world.b, "to", "Lists", "");
-	assert_true(str_equal(attempt.place.folder, STR("Lists")));
+	assert_true(str_equal(attempt.mailbox.folder, STR("Lists")));
 	assert_fine(world.b, record_commit(world.b));
-	assert_int_equal(record_scene_list((struct record_query){.place = &INBOX}).count, 1);
+	assert_int_equal(record_scene_list((struct record_query){.mailbox = &INBOX}).count, 1);
 }
 
 static void tables_of_a_newer_version_are_left_alone(void **state)
@@ -379,7 +379,7 @@ static void half_made_tables_are_completed(void **state)
 	assert_fine(world.b, record_begin(world.b));
 	record_rollback(world.b);
 	(void)record_scene_opened("<2@example.com>");
-	assert_int_equal(record_scene_list((struct record_query){.place = &INBOX}).count, 2);
+	assert_int_equal(record_scene_list((struct record_query){.mailbox = &INBOX}).count, 2);
 }
 
 int record_contract_filing(void)

@@ -26,7 +26,7 @@ static void make_group(void)
 		group.messages[i] = record_scene_message(group.ids[i], 1);
 		group.entries[i] = (struct record_entry){.message = &group.messages[i]};
 		group.attempts[i] =
-			(struct record_attempt){.place = {str_from(users[i]), STR("INBOX")},
+			(struct record_attempt){.mailbox = {str_from(users[i]), STR("INBOX")},
 						.copy = str_from(group.ids[i])};
 		group.attempts[i].token.bytes[0] = 7;
 		group.all[i] = &group.attempts[i];
@@ -49,8 +49,9 @@ static void make_some(void)
 	struct record_filing row;
 
 	assert_fine(world.b, record_begin(world.b));
-	assert_fine(world.b, record_open(world.b, record_scene_put(world.b, &known),
-					 &group.attempts[KNOWN].place, &world.token_b, 1000, &row));
+	assert_fine(world.b,
+		    record_open(world.b, record_scene_put(world.b, &known),
+				&group.attempts[KNOWN].mailbox, &world.token_b, 1000, &row));
 	(void)record_scene_put(world.b, &other);
 	assert_fine(world.b, record_commit(world.b));
 }

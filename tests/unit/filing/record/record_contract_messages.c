@@ -81,7 +81,7 @@ static void an_invalid_message_id_is_refused(void **state)
 	struct record_message message = record_scene_message("<1@example.com>", 1);
 	struct record_message fine = record_scene_message("<1@example.com>", 1);
 	struct record_filing filing;
-	const struct record_place place = {STR("\xff@example.org"), STR("INBOX")};
+	const struct record_mailbox mailbox = {STR("\xff@example.org"), STR("INBOX")};
 	char longest[DECODE_ID_MAX + 1];
 	int64_t number;
 	bool is_new;
@@ -96,7 +96,8 @@ static void an_invalid_message_id_is_refused(void **state)
 	assert_int_equal(record_put(world.a, &message, &number, &is_new, &different), -EINVAL);
 	message.id = str_slice(longest, DECODE_ID_MAX);
 	number = record_scene_put(world.a, &message);
-	assert_int_equal(record_open(world.a, number, &place, &world.token_a, 1, &filing), -EINVAL);
+	assert_int_equal(record_open(world.a, number, &mailbox, &world.token_a, 1, &filing),
+			 -EINVAL);
 	(void)record_scene_put(world.a, &fine);
 	assert_fine(world.a, record_commit(world.a));
 }
@@ -178,8 +179,8 @@ static void messages_are_found_again(void **state)
 			 0);
 	assert_int_equal(record_scene_list((struct record_query){.subject = "NEXT m"}).count, 2);
 	assert_int_equal(record_scene_list((struct record_query){.subject = "%"}).count, 0);
-	assert_int_equal(record_scene_list((struct record_query){.place = &INBOX}).count, 2);
-	assert_int_equal(record_scene_list((struct record_query){.place = &SENT}).count, 0);
+	assert_int_equal(record_scene_list((struct record_query){.mailbox = &INBOX}).count, 2);
+	assert_int_equal(record_scene_list((struct record_query){.mailbox = &SENT}).count, 0);
 	assert_int_equal(
 		record_scene_list((struct record_query){.until_us = 1700000000000000}).count, 0);
 	assert_int_equal(

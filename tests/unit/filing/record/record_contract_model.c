@@ -37,7 +37,7 @@ static struct model {
 
 static const char *const IDS_OF[IDS] = {"<0@example.com>", "<1@example.com>", "<2@example.com>",
 					"<3@example.com>"};
-static const struct record_place PLACES_OF[PLACES] = {
+static const struct record_mailbox PLACES_OF[PLACES] = {
 	{STR("lisa@example.com"), STR("INBOX")},     {STR("lisa@example.com"), STR("Sent")},
 	{STR("lisa@example.com"), STR("Lists/dev")}, {STR("doug@example.org"), STR("INBOX")},
 	{STR("doug@example.org"), STR("Sent")},      {STR("doug@example.org"), STR("Lists/dev")},
@@ -159,7 +159,7 @@ static void choose_decisions(void)
 		asked.attempts[i] = (struct record_attempt){
 			.message = model.messages[message].number,
 			.is_new = model.messages[message].is_new,
-			.place = PLACES_OF[user * 3 + chance(3)],
+			.mailbox = PLACES_OF[user * 3 + chance(3)],
 			.decision = {PURPOSES_OF[asked.which[i] % PURPOSES], RULES_OF[chance(3)],
 				     (unsigned)chance(8)},
 		};
@@ -198,12 +198,12 @@ static void decide_some(struct record *record)
 		struct model_decision *decision = decision_at(which);
 
 		if (!decision->is_there) {
-			decision->folder = folder_of(said[i].place.folder);
+			decision->folder = folder_of(said[i].mailbox.folder);
 			decision->rule = rule_of(said[i].decision.rule);
 			decision->flags = said[i].decision.flags;
 		}
 		decision->is_there = true;
-		assert_int_equal(folder_of(got->place.folder), decision->folder);
+		assert_int_equal(folder_of(got->mailbox.folder), decision->folder);
 		assert_int_equal(rule_of(got->decision.rule), decision->rule);
 		assert_int_equal(got->decision.flags, decision->flags);
 	}
@@ -214,7 +214,7 @@ static void move_some(struct record *record)
 	choose_decisions();
 	assert_fine(record, record_move_all(record, asked.all, asked.count));
 	for (size_t i = 0; i < asked.count; i++)
-		decision_at(asked.which[i])->folder = folder_of(asked.attempts[i].place.folder);
+		decision_at(asked.which[i])->folder = folder_of(asked.attempts[i].mailbox.folder);
 }
 
 /* ---- rows ---- */
@@ -262,7 +262,7 @@ static void choose_rows(bool is_existing)
 		asked.attempts[count] = (struct record_attempt){
 			.message = model.messages[which / PLACES].number,
 			.is_new = model.messages[which / PLACES].is_new,
-			.place = PLACES_OF[which % PLACES],
+			.mailbox = PLACES_OF[which % PLACES],
 			.token = {{0x80, [RECORD_TOKEN_SIZE - 1] = (unsigned char)chance(TOKENS)}},
 			.row = {.number = row->number,
 				.others = 5,
@@ -470,10 +470,10 @@ static void prune_some(struct record *record, struct record *other)
 	assert_int_equal(count, expected);
 }
 
-static bool is_filed_at(size_t which, const struct record_place *place)
+static bool is_filed_at(size_t which, const struct record_mailbox *mailbox)
 {
 	for (size_t i = 0; i < PLACES; i++)
-		if (&PLACES_OF[i] == place)
+		if (&PLACES_OF[i] == mailbox)
 			return model.rows[which][i].number != 0;
 	return false;
 }
@@ -486,7 +486,7 @@ static bool fits(size_t which, const struct record_query *query)
 	       (query->id == NULL || strcmp(query->id, IDS_OF[which / 2]) == 0) &&
 	       (query->since_us == 0 || recorded_us >= query->since_us) &&
 	       (query->until_us == 0 || recorded_us < query->until_us) &&
-	       (query->place == NULL || is_filed_at(which, query->place));
+	       (query->mailbox == NULL || is_filed_at(which, query->mailbox));
 }
 
 struct model_listed {
@@ -509,8 +509,8 @@ static void check_places(size_t which, const struct record_listed *listed)
 		while (i < listed->place_count && listed->filings[i].number != row->number)
 			i++;
 		assert_true(i < listed->place_count);
-		assert_true(str_equal(listed->places[i].user, PLACES_OF[place].user));
-		assert_true(str_equal(listed->places[i].folder, PLACES_OF[place].folder));
+		assert_true(str_equal(listed->mailboxes[i].user, PLACES_OF[place].user));
+		assert_true(str_equal(listed->mailboxes[i].folder, PLACES_OF[place].folder));
 		assert_int_equal(listed->filings[i].state, row->state);
 		assert_int_equal(listed->filings[i].filed_us, row->filed_us);
 		assert_true(str_equal(listed->filings[i].copy, str_from(row->copy)));
@@ -569,7 +569,7 @@ static void list_some(struct record *record)
 	if (chance(3) == 0)
 		seen.query.until_us = some_moment();
 	if (chance(3) == 0)
-		seen.query.place = &PLACES_OF[chance(PLACES)];
+		seen.query.mailbox = &PLACES_OF[chance(PLACES)];
 	if (chance(4) == 0)
 		seen.query.after = model.messages[chance(MESSAGES)].number;
 	for (size_t i = 0; i < MESSAGES; i++)

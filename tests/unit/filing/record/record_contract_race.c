@@ -99,7 +99,7 @@ static void of_all_at_once_one_appends(void **state)
 	assert_int_equal(mailbox->overlaps, 0);
 	for (int story = 0; story < STORIES; story++)
 		assert_int_equal(mailbox->appended[story], 1);
-	assert_int_equal(record_scene_list((struct record_query){.place = &SENT}).count, STORIES);
+	assert_int_equal(record_scene_list((struct record_query){.mailbox = &SENT}).count, STORIES);
 	munmap(mailbox, sizeof *mailbox);
 }
 

@@ -6,8 +6,8 @@ const struct record_contract *record_scene_backend;
 
 struct record_scene record_scene;
 
-const struct record_place INBOX = {{"scuba@example.org", 17}, {"INBOX", 5}};
-const struct record_place SENT = {{"lisa@example.com", 16}, {"Sent", 4}};
+const struct record_mailbox INBOX = {{"scuba@example.org", 17}, {"INBOX", 5}};
+const struct record_mailbox SENT = {{"lisa@example.com", 16}, {"Sent", 4}};
 
 int record_scene_set_up(void **state)
 {
@@ -108,7 +108,7 @@ static void see(void *context, const struct record_listed *listed)
 		 STR_ARGUMENTS(listed->message.decoded->subject));
 	if (listed->place_count > 0)
 		snprintf(seen->folder, sizeof seen->folder, STR_FORMAT,
-			 STR_ARGUMENTS(listed->places[0].folder));
+			 STR_ARGUMENTS(listed->mailboxes[0].folder));
 }
 
 struct record_scene_seen record_scene_list(struct record_query query)

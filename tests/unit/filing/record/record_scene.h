@@ -18,7 +18,7 @@ struct record_scene {
 extern struct record_scene record_scene;
 #define world record_scene
 
-extern const struct record_place RECORD_SCENE_INBOX, RECORD_SCENE_SENT;
+extern const struct record_mailbox RECORD_SCENE_INBOX, RECORD_SCENE_SENT;
 #define INBOX RECORD_SCENE_INBOX
 #define SENT  RECORD_SCENE_SENT
 

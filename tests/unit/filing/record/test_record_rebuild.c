@@ -53,7 +53,7 @@ static void put_message(struct record *record, unsigned i)
 					 .part_count = 1};
 	struct record_message message = {.id = STR(""), .recorded_us = i, .decoded = &decoded};
 	struct record_attempt attempt = {
-		.place = {STR("lisa@example.com"), i % 3 == 0 ? STR("Sent") : STR("INBOX")},
+		.mailbox = {STR("lisa@example.com"), i % 3 == 0 ? STR("Sent") : STR("INBOX")},
 		.decision = {STR("p"), STR("r"), i},
 		.token = {{(unsigned char)i}}};
 	struct record_attempt *all[] = {&attempt};

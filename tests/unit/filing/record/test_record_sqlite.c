@@ -168,7 +168,7 @@ static void a_file_that_was_replaced_is_noticed(void **state)
 static int call_any(struct record *record, unsigned which)
 {
 	struct record_attempt attempt = {
-		.message = 1, .place = {STR("u@x"), STR("INBOX")}, .row = {.number = 1}};
+		.message = 1, .mailbox = {STR("u@x"), STR("INBOX")}, .row = {.number = 1}};
 	struct record_attempt *attempts[] = {&attempt};
 	struct record_entry entry = {.message = &message};
 	unsigned count;
@@ -193,7 +193,7 @@ static int call_any(struct record *record, unsigned which)
 	case 8:
 		return record_unfile(record, 1);
 	case 9:
-		return record_new_folders(record, &attempt.place, 1, &count);
+		return record_new_folders(record, &attempt.mailbox, 1, &count);
 	case 10:
 		return record_check(record);
 	default:

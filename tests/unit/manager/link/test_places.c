@@ -2,7 +2,7 @@
 /* Which names of a waiting message go when outcomes are on the disk, or a new map is: all
  * deliveries of small messages against a count of what is open at each place. The queue is played
  * here. */
-#include "manager/link/places.h"
+#include "manager/link/service_names.h"
 #include "queue/update.h"
 #include "test.h"
 #include <errno.h>
@@ -77,7 +77,7 @@ static void check_finished(unsigned number, size_t count)
 	}
 	memset(left, 0, sizeof left);
 	result = count == 2 ? -EIO : 0;
-	places_leave_finished(store, &control, news);
+	service_names_remove_finished(store, &control, news);
 	for (unsigned place = 0; place < PLACES; place++)
 		assert_int_equal(left[place],
 				 place != NOWHERE && open[place] == 0 && decided[place] > 0);
@@ -115,7 +115,7 @@ static void check_former(unsigned number, size_t former_count, size_t count)
 	}
 	memset(left, 0, sizeof left);
 	result = 0;
-	places_leave_former(store, &control, former, former_count);
+	service_names_remove_former(store, &control, former, former_count);
 	for (unsigned place = 0; place < PLACES; place++)
 		assert_int_equal(left[place],
 				 place != NOWHERE && was_there[place] && open[place] == 0);

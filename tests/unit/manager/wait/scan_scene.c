@@ -116,18 +116,18 @@ void scan_scene_restart(struct scan_scene *scene)
 
 /* --- names --- */
 
-static void path_of(enum queue_place place, const char *name, uint64_t number,
+static void path_of(enum queue_folder folder, const char *name, uint64_t number,
 		    char path[QUEUE_PATH_SIZE])
 {
-	queue_store_path(scene_store, place, name, number, path);
+	queue_store_path(scene_store, folder, name, number, path);
 }
 
-void scan_scene_make_name(enum queue_place place, const char *name, uint64_t number)
+void scan_scene_make_name(enum queue_folder folder, const char *name, uint64_t number)
 {
 	char path[QUEUE_PATH_SIZE];
 	int file;
 
-	path_of(place, name, number, path);
+	path_of(folder, name, number, path);
 	file = openat(queue_store_directory(scene_store), path, O_CREAT | O_WRONLY, 0600);
 	assert_true(file >= 0);
 	assert_int_equal(close(file), 0);
@@ -156,11 +156,11 @@ void scan_scene_make_waiting(uint64_t number, int64_t delay_us)
 	scan_scene_set_due(number, os_clock_wall_us() + delay_us);
 }
 
-void scan_scene_remove_name(enum queue_place place, const char *name, uint64_t number)
+void scan_scene_remove_name(enum queue_folder folder, const char *name, uint64_t number)
 {
 	char path[QUEUE_PATH_SIZE];
 
-	path_of(place, name, number, path);
+	path_of(folder, name, number, path);
 	(void)unlinkat(queue_store_directory(scene_store), path, 0);
 }
 

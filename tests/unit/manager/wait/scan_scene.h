@@ -48,13 +48,13 @@ void scan_scene_free(struct scan_scene *scene);
 void scan_scene_look(struct scan_scene *scene, bool only_new);
 struct sleeper *scan_scene_asleep(const struct scan_scene *scene, uint64_t number);
 
-void scan_scene_make_name(enum queue_place place, const char *name, uint64_t number);
+void scan_scene_make_name(enum queue_folder folder, const char *name, uint64_t number);
 /* At S4, in todo/arrive. */
 void scan_scene_make_queued(uint64_t number);
 /* At S5, to be looked at in DELAY_US. */
 void scan_scene_make_waiting(uint64_t number, int64_t delay_us);
 /* The same, at that time. */
 void scan_scene_set_due(uint64_t number, int64_t due_us);
-void scan_scene_remove_name(enum queue_place place, const char *name, uint64_t number);
+void scan_scene_remove_name(enum queue_folder folder, const char *name, uint64_t number);
 
 #endif

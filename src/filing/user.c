@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-#include "filing/place.h"
+#include "filing/user.h"
 #include "mail/address.h"
 #include "mail/localpart.h"
 #include "mail/unicode.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-#include "queue_place.h"
+#include "queue_folder.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ static unsigned depth_of(const char *path)
 	return depth;
 }
 
-enum queue_place queue_place(const char *path, unsigned *part_out)
+enum queue_folder queue_folder(const char *path, unsigned *part_out)
 {
 	*part_out = 0;
 	if (strncmp(path, ROOT "/", sizeof ROOT) != 0)
@@ -36,17 +36,17 @@ enum queue_place queue_place(const char *path, unsigned *part_out)
 			continue;
 		if (places[i].depth > 0)
 			*part_out = (unsigned)atoi(strrchr(path, '/') + 1);
-		return (enum queue_place)i;
+		return (enum queue_folder)i;
 	}
 	return ELSEWHERE;
 }
 
-const char *queue_place_name(enum queue_place place)
+const char *queue_folder_name(enum queue_folder folder)
 {
-	return places[place].name;
+	return places[folder].name;
 }
 
-bool queue_place_is_followed(const char *path)
+bool queue_folder_is_followed(const char *path)
 {
 	return strcmp(path, "/var") == 0 || strncmp(path, ROOT, sizeof ROOT - 1) == 0;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
 /*
- * filing/place.h - whose mailbox mail for an address is filed in.
+ * filing/user.h - whose mailbox mail for an address is filed in.
  */
-#ifndef FILING_PLACE_H
-#define FILING_PLACE_H
+#ifndef FILING_USER_H
+#define FILING_USER_H
 
 #include "base/arena.h"
 #include "base/attributes.h"

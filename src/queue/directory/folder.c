@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: ISC
-/* Where the names of messages are, and all names in a place. */
+/* Where the names of messages are, and all names in a folder. */
 #include "os/file/file.h"
 #include "queue/internal.h"
 #include <errno.h>
 #include <stdio.h>
 
-static const char *const place_names[] = {
+static const char *const folder_names[] = {
 	[QUEUE_MESS] = "mess",     [QUEUE_INTD] = "intd",   [QUEUE_TODO] = "todo",
 	[QUEUE_INFO] = "info",     [QUEUE_LOCAL] = "local", [QUEUE_REMOTE] = "remote",
 	[QUEUE_BOUNCE] = "bounce",
@@ -37,11 +37,11 @@ static void put_number_in_path(struct path *path, uint64_t number)
 	put_text_in_path(path, first);
 }
 
-static struct path put_part(enum queue_place place, const char *name, uint64_t x, char *text)
+static struct path put_part(enum queue_folder folder, const char *name, uint64_t x, char *text)
 {
 	struct path path = {text, text + QUEUE_PATH_SIZE - 1};
 
-	put_text_in_path(&path, place_names[place]);
+	put_text_in_path(&path, folder_names[folder]);
 	if (name != NULL) {
 		put_text_in_path(&path, "/");
 		put_text_in_path(&path, name);
@@ -51,22 +51,22 @@ static struct path put_part(enum queue_place place, const char *name, uint64_t x
 	return path;
 }
 
-void queue_store_part_path(enum queue_place place, const char *name, uint64_t x,
+void queue_store_part_path(enum queue_folder folder, const char *name, uint64_t x,
 			   char path[QUEUE_PATH_SIZE])
 {
-	put_part(place, name, x, path);
+	put_part(folder, name, x, path);
 }
 
-void queue_store_directory_path(const struct queue_store *store, enum queue_place place,
+void queue_store_directory_path(const struct queue_store *store, enum queue_folder folder,
 				const char *name, uint64_t number, char path[QUEUE_PATH_SIZE])
 {
-	queue_store_part_path(place, name, number % store->split, path);
+	queue_store_part_path(folder, name, number % store->split, path);
 }
 
-void queue_store_path(const struct queue_store *store, enum queue_place place, const char *name,
+void queue_store_path(const struct queue_store *store, enum queue_folder folder, const char *name,
 		      uint64_t number, char path[QUEUE_PATH_SIZE])
 {
-	struct path made = put_part(place, name, number % store->split, path);
+	struct path made = put_part(folder, name, number % store->split, path);
 
 	put_text_in_path(&made, "/");
 	put_number_in_path(&made, number);
@@ -87,14 +87,14 @@ void queue_spare_path(const struct queue_intake *intake, const struct queue_spar
 	put_number_in_path(&made, spare->serial);
 }
 
-int queue_store_has(const struct queue_store *store, enum queue_place place, const char *name,
+int queue_store_has(const struct queue_store *store, enum queue_folder folder, const char *name,
 		    uint64_t number)
 {
 	char path[QUEUE_PATH_SIZE];
 	struct os_file_info info;
 	int result;
 
-	queue_store_path(store, place, name, number, path);
+	queue_store_path(store, folder, name, number, path);
 	result = os_file_info_at(store->directory, path, &info);
 	if (result == -ENOENT)
 		return 0;
@@ -115,11 +115,11 @@ int queue_store_is_live(const struct queue_store *store, uint64_t number)
 
 int queue_store_has_any(const struct queue_store *store, uint64_t number)
 {
-	static const enum queue_place places[] = {QUEUE_MESS, QUEUE_BOUNCE, QUEUE_REMOTE};
+	static const enum queue_folder folders[] = {QUEUE_MESS, QUEUE_BOUNCE, QUEUE_REMOTE};
 	int result = queue_store_is_live(store, number);
 
-	for (size_t i = 0; result == 0 && i < COUNT_OF(places); i++)
-		result = queue_store_has(store, places[i], NULL, number);
+	for (size_t i = 0; result == 0 && i < COUNT_OF(folders); i++)
+		result = queue_store_has(store, folders[i], NULL, number);
 	return result;
 }
 
@@ -158,13 +158,13 @@ int queue_store_is_committing(const struct queue_store *store, enum mail_stage s
 	return result == -EAGAIN ? 1 : result;
 }
 
-int queue_store_drop(const struct queue_store *store, enum queue_place place, const char *name,
+int queue_store_drop(const struct queue_store *store, enum queue_folder folder, const char *name,
 		     uint64_t number)
 {
 	char path[QUEUE_PATH_SIZE];
 	int result;
 
-	queue_store_path(store, place, name, number, path);
+	queue_store_path(store, folder, name, number, path);
 	result = os_file_unlink(store->directory, path);
 	if (result == -ENOENT)
 		return 0;
@@ -201,7 +201,7 @@ static int visit_name_in_place(void *context, const char *name)
 	return walk->stray(walk->context, path);
 }
 
-int queue_store_each_part(struct queue_store *store, enum queue_place place, const char *name,
+int queue_store_each_part(struct queue_store *store, enum queue_folder folder, const char *name,
 			  uint32_t x, int (*each)(void *context, uint64_t number),
 			  int (*stray)(void *context, const char *path), void *context)
 {
@@ -215,19 +215,19 @@ int queue_store_each_part(struct queue_store *store, enum queue_place place, con
 
 	int result;
 
-	queue_store_part_path(place, name, x, path);
+	queue_store_part_path(folder, name, x, path);
 	result = os_file_list(store->directory, path, visit_name_in_place, &walk);
 	/* not made again since a power failure took it: queue_store_add_service() */
-	return result == -ENOENT && place == QUEUE_LOCAL ? 0 : result;
+	return result == -ENOENT && folder == QUEUE_LOCAL ? 0 : result;
 }
 
-int queue_store_each(struct queue_store *store, enum queue_place place, const char *name,
+int queue_store_each(struct queue_store *store, enum queue_folder folder, const char *name,
 		     int (*each)(void *context, uint64_t number),
 		     int (*stray)(void *context, const char *path), void *context)
 {
 	int result = 0;
 
 	for (uint32_t x = 0; result == 0 && x < store->split; x++)
-		result = queue_store_each_part(store, place, name, x, each, stray, context);
+		result = queue_store_each_part(store, folder, name, x, each, stray, context);
 	return result;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-#include "manager/link/places.h"
+#include "manager/link/service_names.h"
 #include "log/event.h"
 #include "manager/outcome.h"
 #include "queue/update.h"
@@ -42,8 +42,8 @@ static bool has_left(const struct queue_control *control, const struct queue_del
 	       !is_any_open_at_place(control, delivery);
 }
 
-void places_leave_finished(struct queue_store *store, const struct queue_control *control,
-			   const unsigned char *news)
+void service_names_remove_finished(struct queue_store *store, const struct queue_control *control,
+				   const unsigned char *news)
 {
 	const struct queue_delivery *deliveries = control->deliveries;
 
@@ -58,8 +58,8 @@ void places_leave_finished(struct queue_store *store, const struct queue_control
 	}
 }
 
-void places_leave_former(struct queue_store *store, const struct queue_control *control,
-			 const struct queue_delivery *former, size_t count)
+void service_names_remove_former(struct queue_store *store, const struct queue_control *control,
+				 const struct queue_delivery *former, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		bool is_first = former[i].route != QUEUE_ROUTE_NONE;

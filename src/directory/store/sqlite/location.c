@@ -7,27 +7,27 @@
 #include <stdio.h>
 #include <string.h>
 
-struct sqlite_place sqlite_place_of(const char *path)
+struct sqlite_location sqlite_location_of(const char *path)
 {
 	struct os_file_info info;
 
 	if (os_file_info_at(OS_FILE_HERE, path, &info) < 0)
-		return (struct sqlite_place){0};
-	return (struct sqlite_place){info.device, info.inode};
+		return (struct sqlite_location){0};
+	return (struct sqlite_location){info.device, info.inode};
 }
 
-bool sqlite_place_is_same(const struct sqlite_place *a, const struct sqlite_place *b)
+bool sqlite_location_is_same(const struct sqlite_location *a, const struct sqlite_location *b)
 {
 	return a->inode != 0 && a->inode == b->inode && a->device == b->device;
 }
 
-struct sqlite_place sqlite_place_of_log(const struct sqlite_store *store, struct buffer *path)
+struct sqlite_location sqlite_location_of_log(const struct sqlite_store *store, struct buffer *path)
 {
 	buffer_append_format(path, "%s-wal%c", store->path, '\0');
-	return sqlite_place_of(buffer_data(path));
+	return sqlite_location_of(buffer_data(path));
 }
 
-void sqlite_place_remove_log(const struct sqlite_store *store)
+void sqlite_location_remove_log(const struct sqlite_store *store)
 {
 	static const char *const ends[] = {"-wal", "-shm"};
 
@@ -53,7 +53,7 @@ int sqlite_file_check(const struct sqlite_store *store, struct buffer *why)
 	else if (error < 0)
 		buffer_append_format(why, "%s: %s", store->path, strerror(-error));
 	else if (info.size == 0) {
-		sqlite_place_remove_log(store); /* its pages belong to a truncated file */
+		sqlite_location_remove_log(store); /* its pages belong to a truncated file */
 		buffer_append_format(why, "%s: the file is empty", store->path);
 		error = -ENODATA;
 	}
@@ -62,7 +62,7 @@ int sqlite_file_check(const struct sqlite_store *store, struct buffer *why)
 
 void sqlite_file_opened(struct sqlite_store *store)
 {
-	store->place = sqlite_place_of(store->path);
+	store->location = sqlite_location_of(store->path);
 	store->is_damage_told = false;
 	store->damage_told_count = 0;
 	store->lacks_sums = true;
