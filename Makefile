@@ -64,11 +64,11 @@ burst: tree ## bursts to slow, mute, dead, greylisting and huge destinations, be
 	@tests/bench/run --burst
 
 big: tree ## 100,000 and a million waiting messages; minutes, and 25 GiB
-	@MANY=100000 tests/e2e/run tests/e2e/test_many.py -s
-	@MANY=1000000 tests/e2e/run tests/e2e/test_many.py -s
+	@MANY=100000 tests/e2e/run tests/e2e/deliver/test_many.py -s
+	@MANY=1000000 tests/e2e/run tests/e2e/deliver/test_many.py -s
 
 damage: tree ## queues whose files a disk or a hand has changed, DAMAGES times, started again and drained
-	@DAMAGES=$(DAMAGES) tests/e2e/run tests/e2e/test_damage_campaign.py -s
+	@DAMAGES=$(DAMAGES) tests/e2e/run tests/e2e/queue/test_damage_campaign.py -s
 
 crash: tree ## every crash state; CUTS power cuts on each filesystem, VARIANT_CUTS on each kind of ext4
 	@tests/crash/run
@@ -79,16 +79,16 @@ cost: tree ## inputs of our parsers, and of libraries, whose cost grows faster t
 	@tests/fuzz/cost-all build $(COST_TARGETS)
 
 kill: tree ## kill -9 at every system call, and for ten minutes at random; about an hour
-	@KILL_CALLS=0 tests/e2e/run tests/e2e/test_kill_syscalls.py -s
-	@KILL_CALLS=0 tests/e2e/run tests/e2e/test_kill_limits.py -s
-	@KILL_CALLS=0 tests/e2e/run tests/e2e/test_repair.py -s -k killed_at_every_call
-	@KILL_SECONDS=600 tests/e2e/run tests/e2e/test_kill.py -s
+	@KILL_CALLS=0 tests/e2e/run tests/e2e/campaign/test_kill_syscalls.py -s
+	@KILL_CALLS=0 tests/e2e/run tests/e2e/limit/test_kill_limits.py -s
+	@KILL_CALLS=0 tests/e2e/run tests/e2e/queue/test_repair.py -s -k killed_at_every_call
+	@KILL_SECONDS=600 tests/e2e/run tests/e2e/campaign/test_kill.py -s
 
 freeze: tree ## processes stand still at random for ten minutes: nothing is lost, leaked or stuck
-	@FREEZE_SECONDS=$${FREEZE_SECONDS:-600} tests/e2e/run tests/e2e/test_freeze.py -s
+	@FREEZE_SECONDS=$${FREEZE_SECONDS:-600} tests/e2e/run tests/e2e/campaign/test_freeze.py -s
 
 inside: tree ## each process is taken over for a minute while mail flows; ten minutes
-	@INSIDE_SECONDS=$${INSIDE_SECONDS:-60} tests/e2e/run tests/e2e/test_taken_over.py -s
+	@INSIDE_SECONDS=$${INSIDE_SECONDS:-60} tests/e2e/run tests/e2e/confine/test_taken_over.py -s
 
 faults: tree ## every call of every process fails once, with each error; hours. KEEP=DIR: where to go on
 	@tests/e2e/faults $(if $(KEEP),--keep "$(KEEP)")
@@ -97,13 +97,13 @@ calls: tree ## each call of the system that the product makes in a unit test fai
 	@tests/faults/units build --seconds $(T) --seed $${SEED:-1}
 
 smuggle: tree ## every short string of line ends and dots, in and out, among other mail systems
-	@SMUGGLE=all tests/e2e/run tests/e2e/test_smuggling.py -s
+	@SMUGGLE=all tests/e2e/run tests/e2e/hostile/test_smuggling.py -s
 
 hostile: tree ## hostile clients, servers, name servers and directories, published flaws, the sandbox, the clock
-	@LIES=all tests/e2e/run -s tests/e2e/test_hostile_*.py tests/e2e/test_lying_*.py \
-		tests/e2e/test_published_flaws*.py tests/e2e/test_sandbox.py tests/e2e/test_clock.py
-	@TESTSSL=all tests/e2e/run -s tests/e2e/test_testssl.py
-	@FLOOD_SECONDS=60 tests/e2e/run -s tests/e2e/test_session_flood.py
+	@LIES=all tests/e2e/run -s tests/e2e/hostile/test_hostile_*.py tests/e2e/hostile/test_lying_*.py \
+		tests/e2e/hostile/test_published_flaws*.py tests/e2e/confine/test_sandbox.py tests/e2e/queue/test_clock.py
+	@TESTSSL=all tests/e2e/run -s tests/e2e/tls/test_testssl.py
+	@FLOOD_SECONDS=60 tests/e2e/run -s tests/e2e/intake/test_session_flood.py
 
 reliability: ## all of these campaigns, one after the other, for doc/reliability.md; half a day
 	@mkdir -p doc/reliability
@@ -118,16 +118,16 @@ reliability-page: ## rewrite doc/reliability.md from the records of the campaign
 	@mv doc/reliability.md.new doc/reliability.md
 
 soak: tree ## mixed load with faults for an hour: nothing is lost, nothing grows
-	@SOAK_SECONDS=$${SOAK_SECONDS:-3600} tests/e2e/run tests/e2e/test_soak.py -s
+	@SOAK_SECONDS=$${SOAK_SECONDS:-3600} tests/e2e/run tests/e2e/campaign/test_soak.py -s
 
 partition: tree ## part directories, databases and mail machines 200 times under load
-	@PARTITIONS=200 tests/e2e/run tests/e2e/test_directory_partition.py -s
+	@PARTITIONS=200 tests/e2e/run tests/e2e/directory/test_directory_partition.py -s
 
 once: tree ## the story of one message for two, STORIES times on each database, with kills and failovers
-	@STORIES=$(or $(STORIES),10000) tests/e2e/run tests/e2e/test_once.py -s
+	@STORIES=$(or $(STORIES),10000) tests/e2e/run tests/e2e/filing/test_once.py -s
 
 upgrades: tree ## 50 upgrades and downgrades at random under load, versions that cannot begin, and the wait of clients
-	@UPGRADES=$(or $(UPGRADES),50) UPGRADE_WAITING=20000 tests/e2e/run tests/e2e/test_upgrade_serving.py tests/e2e/test_upgrade_gap.py -s
+	@UPGRADES=$(or $(UPGRADES),50) UPGRADE_WAITING=20000 tests/e2e/run tests/e2e/supervisor/test_upgrade_serving.py tests/e2e/supervisor/test_upgrade_gap.py -s
 
 model: tree ## ten million random events against the queue manager; two minutes
 	@tests/model/run

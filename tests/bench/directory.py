@@ -17,7 +17,7 @@ import sys
 import time
 
 sys.path[1:1] = [os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
-                 os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "e2e")]
+                 os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "e2e/support")]
 import measure  # noqa: E402
 from common.net import end, free_port, wait_until  # noqa: E402
 from directory_tls import Speaker, take, words_of  # noqa: E402

@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 
-sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "e2e"))
+sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "e2e/support"))
 from dovecot import Dovecot  # noqa: E402
 from postgresql import Server  # noqa: E402
 

@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path[:0] = [os.path.join(ROOT, "tests/e2e"), os.path.join(ROOT, "tests/common")]
+sys.path[:0] = [os.path.join(ROOT, "tests/e2e/support"), os.path.join(ROOT, "tests/common")]
 from dovecot import Dovecot  # noqa: E402
 
 PROGRAM = os.path.join(os.environ.get("STAGEPOST_BUILD", os.path.join(ROOT, "build")),

@@ -3,7 +3,7 @@
  * faults/shim.h - what a test and the processes it breaks share in memory.
  *
  * A file that the variable STAGEPOST_SHIM names is mapped when the shim is loaded, and
- * nothing is opened later. tests/e2e/shim.py writes the same structure: change both.
+ * nothing is opened later. tests/e2e/support/shim.py writes the same structure: change both.
  */
 #ifndef FAULTS_SHIM_H
 #define FAULTS_SHIM_H

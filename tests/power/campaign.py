@@ -19,7 +19,7 @@ import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE, os.path.join(HERE, "..", "e2e"), os.path.join(HERE, "..")]
+sys.path[:0] = [HERE, os.path.join(HERE, "../e2e/support"), os.path.join(HERE, "..")]
 from disk import image_directory  # noqa: E402
 from judge import judge_chain  # noqa: E402
 from load import Cut, Recording, record_load  # noqa: E402

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: ISC
 """The kinds of ext4 that os/file/order.c takes as ordered: each may keep its promises in another
 way. What it does not take (data=journal, data=writeback, no barriers, no journal) is in
-tests/e2e/test_power.py."""
+tests/e2e/queue/test_power.py."""
 
 # name: (options of mkfs, options of mount)
 EXT4 = {

@@ -54,6 +54,7 @@ ENVIRONMENT = {name: os.environ.get(name, value) for name, value in SHORT.items(
     "STAGEPOST_DNS_SEARCH": str(RELEASE / "tests/e2e/dns_search"),
     "STAGEPOST_DNS_TLSA": str(RELEASE / "tests/e2e/dns_tlsa")}
 
+FILES_BY_NAME = {path.stem: path for path in sorted((ROOT / "tests/e2e").rglob("test_*.py"))}
 LATE = []  # files: they take long and are not in LONG_FILES
 
 
@@ -84,14 +85,21 @@ def late_files(report, count):
     seconds = collections.Counter()
     if count > 1 and report.exists():
         for case in reports.cases(report):
-            seconds[reports.name_of(case)[0].split(".")[0]] += float(case.get("time"))
+            seconds[split_class_name(reports.name_of(case)[0])[0]] += float(case.get("time"))
     return [f"{name}: {took:.0f} s, and not in LONG_FILES" for name, took in seconds.items()
             if took > 2 * LONG and name not in LONG_FILES]
 
 
+def split_class_name(name):
+    """("test_x", [class]) of "folder.test_x.class", as a report names the place of a test."""
+    parts = name.split(".")
+    at = next(i for i, part in enumerate(parts) if part.startswith("test_"))
+    return parts[at], parts[at + 1:]
+
+
 def shares():
     """Lists of files; those that take long come first, most of them each by itself."""
-    files = {path.stem: path for path in sorted((ROOT / "tests/e2e").glob("test_*.py"))}
+    files = FILES_BY_NAME
     gone = [name for name in LONG_FILES if name not in files]
     if gone:
         raise commands.Failed(f"LONG_FILES names what is not there: {' '.join(gone)}")
@@ -117,9 +125,9 @@ def repeat(tests):
     paths = []
     for _, files, name in tests:
         if name is None:
-            paths += [f"tests/e2e/{file}.py" for file in files.split()]
+            paths += [FILES_BY_NAME[file] for file in files.split()]
         else:
-            file, *classes = files.split(".")
-            paths.append("::".join([f"tests/e2e/{file}.py", *classes, name]))
+            file, classes = split_class_name(files)
+            paths.append("::".join([str(FILES_BY_NAME[file]), *classes, name]))
     return again.repeated(tests, [ROOT / "tests/e2e/run", f"--junit-xml={REPORT_AGAIN}", *paths], REPORT_AGAIN,
                           ENVIRONMENT)

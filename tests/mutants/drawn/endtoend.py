@@ -41,7 +41,7 @@ TEMPLATES = tree.BUILD / "templates"  # where tests keep databases that they cop
 @dataclasses.dataclass
 class End:
     """A test, as it is without a slip."""
-    name: str  # test_x.py::test_y
+    name: str  # folder/test_x.py::test_y
     seconds: float
     processor: float
     reached: frozenset = frozenset()
@@ -134,7 +134,8 @@ class Tests:
         return [name for name in names if name in wanted]
 
     def collect(self):
-        files = sorted(path.name for path in (tree.TREE / "tests/e2e").glob("test_*.py") if path.stem not in e2e.WITH_MACHINE)
+        folder = tree.TREE / "tests/e2e"
+        files = sorted(str(path.relative_to(folder)) for path in folder.rglob("test_*.py") if path.stem not in e2e.WITH_MACHINE)
         outcome, noted = run(files, options=["--collect-only", "-q"])
         if not noted:
             raise tree.Broken(f"no end-to-end test is found: {outcome.said}")

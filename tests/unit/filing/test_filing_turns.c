@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* Filing with SQLite and Maildirs, where one attempt meets what another one has left or will do.
- * The whole is tested in tests/e2e/test_once.py. */
+ * The whole is tested in tests/e2e/filing/test_once.py. */
 #include "filing/filing.h"
 #include "filing/mailstore/internal.h"
 #include "filing/mailstore/maildir.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* The store in Maildirs, on a real disk; the recorder in disk_watch.h judges what is durable, and
- * fails calls. What both stores have in common is tested in tests/e2e/test_mailstore.py. */
+ * fails calls. What both stores have in common is tested in tests/e2e/filing/test_mailstore.py. */
 #include "disk_watch.h"
 #include "filing/decode/identity.h"
 #include "filing/mailstore/internal.h"
