@@ -13,18 +13,23 @@ PROGRAMS = stagepost queue send resolve names keys policy auth auth-ldap list re
 	mailbox-command-postgresql mailbox-command-mariadb decode pipe launch smtpd qmtpd directory directory-command directory-ldap \
 	directory-postgresql
 
+# "make run" in a fresh clone compiles folders as units; who goes on to work here compiles files.
+WHOLE = false
 build/build.ninja:
-	meson setup build -Dbuildtype=release
+	meson setup build -Dbuildtype=release -Dwhole=$(WHOLE)
 
 .DEFAULT_GOAL := all
-.PHONY: all tree run test check lint format coverage bench burst big crash cost damage kill freeze faults calls smuggle hostile \
+.PHONY: by-files all tree run test check lint format coverage bench burst big crash cost damage kill freeze faults calls smuggle hostile \
 	partition once upgrades world world-finds world-long mutants drawn reproducible soak model fuzz inside reliability reliability-page install uninstall \
 	fresh clean deb help packages clang
 
-all: build/build.ninja ## build what runs: build/stagepost
+by-files: build/build.ninja
+	@! grep -q unity0 $< || meson configure build -Dwhole=false
+
+all: by-files ## build what runs: build/stagepost
 	@ninja -C build $(PROGRAMS)
 
-tree: build/build.ninja ## build all of the release tree, with its unit tests and what the campaigns and tests/e2e need
+tree: by-files ## build all of the release tree, with its unit tests and what the campaigns and tests/e2e need
 	@ninja -C build
 
 clang: ## build everything with Clang; "make test" only checks that every source is right there
@@ -36,7 +41,7 @@ packages: ## install the Debian packages that building and testing need
 
 run: ## build, serve on loopback, send two messages through; ONCE=1: and stop
 	@tools/install-packages build
-	@$(MAKE) --no-print-directory build/build.ninja
+	@$(MAKE) --no-print-directory build/build.ninja WHOLE=true
 	@ninja -C build $(PROGRAMS)
 	@tools/run $(if $(ONCE),--once)
 
@@ -158,7 +163,7 @@ install: tree ## install below DESTDIR, prefix as given; submit_group=GROUP: a s
 	@ninja -C build
 	@DESTDIR=$(DESTDIR) meson install -C build --no-rebuild
 
-uninstall: build/build.ninja ## remove what "make install" put below DESTDIR; no mail, no configuration
+uninstall: by-files ## remove what "make install" put below DESTDIR; no mail, no configuration
 	@meson configure build -Dprefix=$(prefix)
 	@DESTDIR=$(DESTDIR) tools/uninstall build
 
@@ -170,7 +175,7 @@ fresh: ## "make run" and a part of "make test" in a minimal Debian, as root and 
 	@tools/fresh $(if $(FULL),--full)
 
 clean: ## remove what was built
-	rm -rf build build-test build-clang build-fuzz build-coverage build-mutants build-drawn build-finds build-deb
+	rm -rf build build-test build-clang build-clang-whole build-fuzz build-coverage build-mutants build-drawn build-finds build-deb
 
 help: ## this text
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 22

@@ -8,7 +8,7 @@ import pathlib
 import re
 import threading
 
-INCLUDED = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.M)
+INCLUDED = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*["<]([^"<>\n]+)[">]', re.M)
 
 
 class Good:

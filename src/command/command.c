@@ -279,14 +279,14 @@ bool command_parse_time(const char *text, int64_t *time_us_out)
 	return true;
 }
 
-static const struct command *all;
+static const struct command *all_commands;
 
 void command_use(const struct command *table)
 {
-	all = table;
+	all_commands = table;
 }
 
 const struct command *command_all(void)
 {
-	return all;
+	return all_commands;
 }

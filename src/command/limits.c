@@ -34,7 +34,7 @@ const struct command_exit command_limits_exits[] = {
 	{0, NULL},
 };
 
-struct look {
+struct limits_look {
 	const struct command *command;
 	struct os_loop *loop;
 	struct ipc_channel *channel;
@@ -85,7 +85,7 @@ static int width_of(struct str body)
 	return (int)width;
 }
 
-static void print_limit_classes(const struct look *look, struct str body)
+static void print_limit_classes(const struct limits_look *look, struct str body)
 {
 	struct buffer out CLEANUP(buffer_clear) = {0};
 	struct unpack in = {body, false};
@@ -136,7 +136,7 @@ static void print_rate_text(struct buffer *out, const struct limits_talk_rate *r
 }
 
 /* Nothing if there are none. */
-static void print_rates(const struct look *look, struct str body)
+static void print_rates(const struct limits_look *look, struct str body)
 {
 	struct buffer out CLEANUP(buffer_clear) = {0};
 	struct unpack in = {body, false};
@@ -160,7 +160,7 @@ static void print_rates(const struct look *look, struct str body)
 
 static void ask_for_limits(void *context)
 {
-	const struct look *look = context;
+	const struct limits_look *look = context;
 
 	ipc_channel_send(look->channel, LIMITS_TALK_ASK, 0, STR(""), NULL, 0);
 }
@@ -168,7 +168,7 @@ static void ask_for_limits(void *context)
 static void on_limits_message(void *context, struct ipc_channel *channel,
 			      struct ipc_message *message)
 {
-	struct look *look = context;
+	struct limits_look *look = context;
 
 	(void)channel;
 	if (message->type == LIMITS_TALK_CLASSES) {
@@ -186,7 +186,7 @@ static void on_limits_message(void *context, struct ipc_channel *channel,
 
 static void on_limits_lost(void *context, struct ipc_channel *channel)
 {
-	struct look *look = context;
+	struct limits_look *look = context;
 
 	(void)channel;
 	if (look->status == COMMAND_OK)
@@ -197,9 +197,9 @@ static void on_limits_lost(void *context, struct ipc_channel *channel)
 	os_loop_stop(look->loop);
 }
 
-static const struct ipc_channel_handler handler = {on_limits_message, on_limits_lost};
+static const struct ipc_channel_handler limits_handler = {on_limits_message, on_limits_lost};
 
-static int run_limits(struct look *look, const struct config *config)
+static int run_limits(struct limits_look *look, const struct config *config)
 {
 	char path[4096];
 	int socket;
@@ -215,7 +215,7 @@ static int run_limits(struct look *look, const struct config *config)
 	look->status = COMMAND_FAILED;
 	look->loop = os_loop_new();
 	look->again = os_timer_new(look->loop, ask_for_limits, look);
-	look->channel = ipc_channel_new(look->loop, socket, &handler, look);
+	look->channel = ipc_channel_new(look->loop, socket, &limits_handler, look);
 	ask_for_limits(look);
 	os_loop_run(look->loop);
 	ipc_channel_close(look->channel);
@@ -226,7 +226,7 @@ static int run_limits(struct look *look, const struct config *config)
 int command_limits(const struct command *command, int argc, char **argv)
 {
 	struct limits_options options = {.watch = false};
-	struct look look = {.command = command};
+	struct limits_look look = {.command = command};
 	struct config *config;
 	int status;
 

@@ -71,7 +71,7 @@ static const struct command_option repair_options[] = {
 	COMMAND_OPTION_END,
 };
 
-static const struct command_exit repair_exits[] = {
+static const struct command_exit mailbox_repair_exits[] = {
 	{COMMAND_OK, "there was no difference, or all were repaired"},
 	{COMMAND_FAILED, "differences are left, or not everything could be compared"},
 	{COMMAND_USAGE, "the command line is wrong"},
@@ -90,7 +90,7 @@ const struct command command_mailbox_subcommands[] = {
 	{"mailbox repair", "", "Compares the record with the mailboxes, after a restore of either.",
 	 "The differences are named in stagepost-mailbox(8). Nothing is ever filed, and mail\n"
 	 "that is being filed meanwhile is left alone.\n",
-	 command_mailbox, repair_options, repair_exits, NULL},
+	 command_mailbox, repair_options, mailbox_repair_exits, NULL},
 	{NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
 };
 

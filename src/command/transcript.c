@@ -39,7 +39,7 @@ const struct command_exit command_transcript_exits[] = {
 	{0, NULL},
 };
 
-struct watch {
+struct transcript_watch {
 	const struct command *command;
 	struct os_loop *loop;
 	struct ipc_channel *channel;
@@ -91,7 +91,7 @@ static void append_transcript_text(struct buffer *out, struct str process,
 	buffer_append_byte(out, '\n');
 }
 
-static void print_transcript_line(const struct watch *watch, struct str body)
+static void print_transcript_line(const struct transcript_watch *watch, struct str body)
 {
 	struct buffer out CLEANUP(buffer_clear) = {0};
 	struct unpack in = {body, false};
@@ -108,14 +108,14 @@ static void print_transcript_line(const struct watch *watch, struct str body)
 	fflush(stdout);
 }
 
-static void end_watch(struct watch *watch, int status)
+static void end_watch(struct transcript_watch *watch, int status)
 {
 	watch->status = status;
 	watch->is_over = true;
 	os_loop_stop(watch->loop);
 }
 
-static void complain_about_watch(const struct watch *watch, struct str why)
+static void complain_about_watch(const struct transcript_watch *watch, struct str why)
 {
 	fprintf(stderr, "stagepost %s: " STR_FORMAT "\n", watch->command->name, STR_ARGUMENTS(why));
 }
@@ -123,7 +123,7 @@ static void complain_about_watch(const struct watch *watch, struct str why)
 static void on_transcript_message(void *context, struct ipc_channel *channel,
 				  struct ipc_message *message)
 {
-	struct watch *watch = context;
+	struct transcript_watch *watch = context;
 
 	(void)channel;
 	switch (message->type) {
@@ -148,7 +148,7 @@ static void on_transcript_message(void *context, struct ipc_channel *channel,
 
 static void on_transcript_lost(void *context, struct ipc_channel *channel)
 {
-	struct watch *watch = context;
+	struct transcript_watch *watch = context;
 
 	(void)channel;
 	if (watch->is_over)
@@ -158,10 +158,11 @@ static void on_transcript_lost(void *context, struct ipc_channel *channel)
 	end_watch(watch, COMMAND_FAILED);
 }
 
-static const struct ipc_channel_handler handler = {on_transcript_message, on_transcript_lost};
+static const struct ipc_channel_handler transcript_handler = {on_transcript_message,
+							      on_transcript_lost};
 
-static void ask_for_transcript(struct watch *watch, const struct transcript_filter *filter,
-			       uint32_t seconds)
+static void ask_for_transcript(struct transcript_watch *watch,
+			       const struct transcript_filter *filter, uint32_t seconds)
 {
 	struct buffer body CLEANUP(buffer_clear) = {0};
 
@@ -170,7 +171,7 @@ static void ask_for_transcript(struct watch *watch, const struct transcript_filt
 	ipc_channel_send(watch->channel, TRANSCRIPT_TALK_WATCH, 0, buffer_view(&body), NULL, 0);
 }
 
-static int connect_to_transcript(const struct watch *watch, const struct config *config)
+static int connect_to_transcript(const struct transcript_watch *watch, const struct config *config)
 {
 	char path[4096];
 	int socket;
@@ -185,7 +186,7 @@ static int connect_to_transcript(const struct watch *watch, const struct config 
 	return socket;
 }
 
-static int watch_sessions(struct watch *watch, const struct config *config,
+static int watch_sessions(struct transcript_watch *watch, const struct config *config,
 			  const struct transcript_filter *filter, uint32_t seconds)
 {
 	int socket = connect_to_transcript(watch, config);
@@ -193,7 +194,7 @@ static int watch_sessions(struct watch *watch, const struct config *config,
 	if (socket < 0)
 		return COMMAND_FAILED;
 	watch->loop = os_loop_new();
-	watch->channel = ipc_channel_new(watch->loop, socket, &handler, watch);
+	watch->channel = ipc_channel_new(watch->loop, socket, &transcript_handler, watch);
 	ask_for_transcript(watch, filter, seconds);
 	os_loop_run(watch->loop);
 	ipc_channel_close(watch->channel);
@@ -220,7 +221,7 @@ static const char *read_filter(const struct transcript_options *options,
 int command_transcript(const struct command *command, int argc, char **argv)
 {
 	struct transcript_options options = {.during = "10m"};
-	struct watch watch = {.command = command};
+	struct transcript_watch watch = {.command = command};
 	struct transcript_filter filter;
 	struct config *config;
 	const char *problem;

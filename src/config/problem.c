@@ -101,15 +101,15 @@ static void find_files(struct config_problems *problems)
 	}
 }
 
-struct place {
+struct problem_place {
 	struct config_problem *problem;
 	size_t order;
 };
 
 static int compare_problem_lines(const void *a, const void *b)
 {
-	const struct place *one = a;
-	const struct place *other = b;
+	const struct problem_place *one = a;
+	const struct problem_place *other = b;
 
 	if (one->problem->line != other->problem->line)
 		return one->problem->line < other->problem->line ? -1 : 1;
@@ -118,7 +118,7 @@ static int compare_problem_lines(const void *a, const void *b)
 
 void config_problems_sort(struct config_problems *problems)
 {
-	struct place *places = memory_alloc_zero(problems->count, sizeof *places);
+	struct problem_place *places = memory_alloc_zero(problems->count, sizeof *places);
 	struct config_problem **next = &problems->first;
 	size_t count = 0;
 

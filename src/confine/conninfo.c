@@ -6,12 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const names[] = {"sslcert", "sslkey", "sslrootcert", "sslcrl", "passfile"};
+static const char *const conninfo_names[] = {"sslcert", "sslkey", "sslrootcert", "sslcrl",
+					     "passfile"};
 
 static bool is_file(struct str name)
 {
-	for (size_t i = 0; i < COUNT_OF(names); i++)
-		if (str_equal(name, str_from(names[i])))
+	for (size_t i = 0; i < COUNT_OF(conninfo_names); i++)
+		if (str_equal(name, str_from(conninfo_names[i])))
 			return true;
 	return false;
 }

@@ -119,7 +119,7 @@ static unsigned calls_for_mailboxes(const struct config *config)
 }
 
 /* The programs of process "mailbox", each with another backend of the record. */
-#define FILES_ONCE(program)                                                     \
+#define TABLE_FILES_ONCE(program)                                               \
 	{                                                                       \
 		program, OS_SANDBOX_OPEN,                                       \
 			{{SANDBOX_IN_MAILBOXES, "", KEEP | OS_SANDBOX_FOLDERS}, \
@@ -186,9 +186,9 @@ static const struct sandbox_profile profiles[] = {
 	  {SANDBOX_IN_SYSTEM, "/proc/fs/ext4", OS_SANDBOX_READ},
 	  {SANDBOX_IN_SYSTEM, "/sys/devices", OS_SANDBOX_READ}},
 	 calls_for_local},
-	FILES_ONCE("mailbox"),
-	FILES_ONCE("mailbox-postgresql"),
-	FILES_ONCE("mailbox-mariadb"),
+	TABLE_FILES_ONCE("mailbox"),
+	TABLE_FILES_ONCE("mailbox-postgresql"),
+	TABLE_FILES_ONCE("mailbox-mariadb"),
 	{"pipe", 0, {{0}}},
 	{"launch", OS_SANDBOX_PROGRAMS, {{0}}},
 	{"directory",

@@ -8,7 +8,7 @@
 #include <unbound.h>
 
 /* In turns of our own timer: a process that was suspended has not been silent meanwhile. */
-enum { CLASS_IN = 1, PROBED_AFTER = 3, ENDED_AFTER = 13 };
+enum { ALIVE_CLASS_IN = 1, PROBED_AFTER = 3, ENDED_AFTER = 13 };
 
 static const int64_t TURN_US = SECOND_US;
 
@@ -35,8 +35,8 @@ static void probe_unbound(struct dns_alive *alive)
 {
 	if (!alive->is_probing)
 		alive->is_probing =
-			ub_resolve_async(alive->unbound, "localhost.", DNS_TYPE_A, CLASS_IN, alive,
-					 on_unbound_probe, &alive->probe) == 0;
+			ub_resolve_async(alive->unbound, "localhost.", DNS_TYPE_A, ALIVE_CLASS_IN,
+					 alive, on_unbound_probe, &alive->probe) == 0;
 }
 
 static void on_turn(void *context)

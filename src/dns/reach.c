@@ -15,8 +15,9 @@
 enum {
 	SERVERS_MAX = 8,
 	PORT = 53,
-	HEADER_SIZE = 12,
-	QUERY_SIZE = HEADER_SIZE + 5, /* the root's name takes one byte, type and class four */
+	REACH_HEADER_SIZE = 12,
+	QUERY_SIZE =
+		REACH_HEADER_SIZE + 5, /* the root's name takes one byte, type and class four */
 	RESOLV_CONF_MAX = 16384,
 };
 
@@ -145,7 +146,7 @@ static void on_name_server_readable(void *context, unsigned events)
 {
 	struct server *server = context;
 	struct dns_reach *reach = server->reach;
-	unsigned char answer[HEADER_SIZE];
+	unsigned char answer[REACH_HEADER_SIZE];
 	ssize_t length = os_socket_read(server->socket, answer, sizeof answer);
 
 	(void)events;

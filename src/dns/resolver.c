@@ -17,7 +17,7 @@
 #define QUERY_TIMEOUT_US   (30 * SECOND_US)
 #define DELETE_PATIENCE_US SECOND_US
 
-enum { CLASS_IN = 1, SERVFAIL = 2, REASON_SIZE = 240 };
+enum { RESOLVER_CLASS_IN = 1, SERVFAIL = 2, RESOLVER_REASON_SIZE = 240 };
 
 struct dns_resolver {
 	struct os_loop *loop;
@@ -221,7 +221,7 @@ static void finish_dns_query(struct dns_query *query, const struct dns_answer *a
 
 /* What follows "validation failure <NAME TYPE CLASS>: ". It has names and addresses that others
  * chose. */
-static void explain_bogus(const struct ub_result *result, char reason[REASON_SIZE])
+static void explain_bogus(const struct ub_result *result, char reason[RESOLVER_REASON_SIZE])
 {
 	const char *why = result->why_bogus != NULL ? result->why_bogus : "no reason is known";
 	const char *rest = strstr(why, ">: ");
@@ -229,7 +229,7 @@ static void explain_bogus(const struct ub_result *result, char reason[REASON_SIZ
 
 	if (rest != NULL)
 		why = rest + 3;
-	snprintf(reason, REASON_SIZE, "bogus: %s", why);
+	snprintf(reason, RESOLVER_REASON_SIZE, "bogus: %s", why);
 	for (length = 0; reason[length] != '\0'; length++)
 		if (reason[length] < ' ' || reason[length] > '~')
 			reason[length] = '?';
@@ -295,7 +295,7 @@ static void on_unbound_result(void *context, int error, struct ub_result *result
 	struct dns_answer answer = {
 		.status = DNS_FAILED, .reason = ub_strerror(error), .canonical = ""};
 	char canonical[DNS_NAME_SIZE];
-	char reason[REASON_SIZE];
+	char reason[RESOLVER_REASON_SIZE];
 
 	query->is_asked = false;
 	dns_alive_answered(query->resolver->alive);
@@ -346,7 +346,7 @@ static bool is_in_hosts(struct dns_query *query, const char *name, enum dns_type
 static void ask_unbound(struct dns_query *query, const char *name, enum dns_type type)
 {
 	struct dns_resolver *resolver = query->resolver;
-	int error = ub_resolve_async(resolver->unbound, name, (int)type, CLASS_IN, query,
+	int error = ub_resolve_async(resolver->unbound, name, (int)type, RESOLVER_CLASS_IN, query,
 				     on_unbound_result, &query->id);
 
 	if (error == UB_PIPE) /* half of it may have been written, before all that follows */

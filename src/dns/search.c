@@ -9,7 +9,7 @@
 enum {
 	HOSTS_MAX = 16,    /* exchangers whose addresses are looked up */
 	ADDRESSES_MAX = 5, /* for each host and address family */
-	REASON_SIZE = 240,
+	SEARCH_REASON_SIZE = 240,
 };
 
 struct addresses {
@@ -19,8 +19,8 @@ struct addresses {
 	struct host *host;
 	enum dns_status status;
 	bool is_secure;
-	char canonical[DNS_NAME_SIZE]; /* as of the answer */
-	char reason[REASON_SIZE];      /* of DNS_FAILED */
+	char canonical[DNS_NAME_SIZE];   /* as of the answer */
+	char reason[SEARCH_REASON_SIZE]; /* of DNS_FAILED */
 };
 
 struct host {

@@ -6,9 +6,9 @@
 #include <string.h>
 
 enum {
-	HEADER_SIZE = 3,   /* usage, selector, matching type */
-	PREFIX_SIZE = 16,  /* "_65535._tcp." and more */
-	REASON_SIZE = 600, /* two names and a resolver's reason */
+	TLSA_HEADER_SIZE = 3,   /* usage, selector, matching type */
+	PREFIX_SIZE = 16,       /* "_65535._tcp." and more */
+	TLSA_REASON_SIZE = 600, /* two names and a resolver's reason */
 	SHA256_SIZE = 32,
 	SHA512_SIZE = 64,
 };
@@ -27,7 +27,7 @@ struct dns_tlsa_search {
 	char question[PREFIX_SIZE + DNS_NAME_SIZE];
 	struct dns_query *query;
 	struct os_timer *timer; /* when there is nothing to ask */
-	char reason[REASON_SIZE];
+	char reason[TLSA_REASON_SIZE];
 	struct dns_tlsa_answer answer;
 	char *data; /* of the records */
 	void (*done)(void *context, const struct dns_tlsa_answer *answer);
@@ -53,9 +53,9 @@ bool dns_tlsa_parse(struct str data, struct dns_tlsa *tlsa_out)
 	const unsigned char *bytes = (const unsigned char *)data.data;
 	struct dns_tlsa tlsa;
 
-	if (data.length <= HEADER_SIZE)
+	if (data.length <= TLSA_HEADER_SIZE)
 		return false;
-	tlsa = (struct dns_tlsa){bytes[0], bytes[1], bytes[2], str_skip(data, HEADER_SIZE)};
+	tlsa = (struct dns_tlsa){bytes[0], bytes[1], bytes[2], str_skip(data, TLSA_HEADER_SIZE)};
 	if (tlsa.usage != DNS_TLSA_TRUST_ANCHOR && tlsa.usage != DNS_TLSA_END_ENTITY)
 		return false;
 	if (tlsa.selector > DNS_TLSA_PUBLIC_KEY || !is_length(tlsa.matching, tlsa.data.length))

@@ -25,8 +25,8 @@ static void on_ipc_accept_failed(void *context, int error)
 	log_event(EVENT_IPC_ERROR, log_string(operation, "accept"), log_error(error));
 }
 
-static const struct os_listener_handler handler = {on_ipc_socket_accepted, on_ipc_accept_failed,
-						   NULL};
+static const struct os_listener_handler listener_handler = {on_ipc_socket_accepted,
+							    on_ipc_accept_failed, NULL};
 
 struct ipc_listener *ipc_listener_new(struct os_loop *loop, int listening,
 				      void (*accepted)(void *context, int socket), void *context)
@@ -35,7 +35,7 @@ struct ipc_listener *ipc_listener_new(struct os_loop *loop, int listening,
 
 	listener->accepted = accepted;
 	listener->context = context;
-	listener->listener = os_listener_new(loop, listening, &handler, listener);
+	listener->listener = os_listener_new(loop, listening, &listener_handler, listener);
 	return listener;
 }
 

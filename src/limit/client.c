@@ -6,21 +6,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUCKET_SLOTS = 8, BUCKETS_OF_KEY = 2, TRIES = 4 };
+enum { BUCKET_SLOTS = 8, BUCKETS_OF_KEY = 2, CLIENT_TRIES = 4 };
 
 /* No row can say more than that of one client: sums do not overflow. */
 static const uint64_t BYTES_MAX = UINT64_C(1) << 48;
 
 /* What a process counts for a client. Nothing in it is right unless the key is that of the client
  * before and after it was read. */
-struct slot {
+struct client_slot {
 	_Atomic uint64_t key; /* 0: it is free */
 	_Atomic uint64_t bytes;
 	_Atomic uint32_t sessions;
 };
 
 struct bucket {
-	struct slot slots[BUCKET_SLOTS];
+	struct client_slot slots[BUCKET_SLOTS];
 };
 
 /* The area of a row begins with it; buckets follow. */
@@ -35,7 +35,7 @@ struct limit_client {
 	struct limit_clients *clients;
 	struct in6_addr network;
 	uint64_t key;
-	struct slot *slot; /* NULL: it counts in this process only */
+	struct client_slot *slot; /* NULL: it counts in this process only */
 	uint32_t sessions;
 	uint64_t bytes;
 	UT_hash_handle hh;
@@ -72,7 +72,7 @@ static struct clients_area *area_at(const struct limit_memory *memory, size_t ro
 	return limit_memory_area(memory, row, LIMIT_AREA_CLIENTS, sizeof(struct clients_area));
 }
 
-static void clear_slot(struct slot *slot)
+static void clear_slot(struct client_slot *slot)
 {
 	atomic_store(&slot->key, 0);
 	atomic_store(&slot->sessions, 0);
@@ -109,8 +109,8 @@ static struct bucket *client_bucket_of(struct clients_area *area, size_t buckets
 }
 
 /* The slot with KEY among those where CLIENT_KEY may be: KEY is the same, or 0. */
-static struct slot *find_client_slot(struct clients_area *area, size_t buckets, uint64_t client_key,
-				     uint64_t key)
+static struct client_slot *find_client_slot(struct clients_area *area, size_t buckets,
+					    uint64_t client_key, uint64_t key)
 {
 	for (unsigned which = 0; which < BUCKETS_OF_KEY; which++) {
 		struct bucket *bucket = client_bucket_of(area, buckets, client_key, which);
@@ -170,7 +170,7 @@ static void add_client_row(const struct limit_client *client, size_t row, struct
 {
 	const struct limit_clients *clients = client->clients;
 	struct clients_area *area = area_at(clients->memory, row);
-	struct slot *slot;
+	struct client_slot *slot;
 	uint64_t sessions;
 	uint64_t bytes;
 
@@ -240,7 +240,8 @@ struct limit_client *limit_client_enter(struct limit_clients *clients,
 {
 	struct limit_client *client = find_client(clients, address);
 
-	for (unsigned tries = 0; tries < TRIES && total_of(client).sessions < limit; tries++) {
+	for (unsigned tries = 0; tries < CLIENT_TRIES && total_of(client).sessions < limit;
+	     tries++) {
 		client->sessions++;
 		publish_client(client);
 		if (total_of(client).sessions <= limit)

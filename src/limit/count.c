@@ -4,10 +4,10 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-enum { TRIES = 4, SLOTS = 2 * CONFIG_CLASSES_MAX, NO_SLOT = -1 };
+enum { COUNT_TRIES = 4, SLOTS = 2 * CONFIG_CLASSES_MAX, NO_SLOT = -1 };
 
 /* What a process counts for a class. */
-struct slot {
+struct count_slot {
 	_Atomic uint64_t key; /* 0: never used, like all behind it */
 	_Atomic uint32_t in;
 	_Atomic uint32_t out;
@@ -21,7 +21,7 @@ struct slot {
  * during a reload does not take the count of one class for that of another. */
 struct sessions {
 	_Atomic uint64_t version; /* changes with any key */
-	struct slot slots[SLOTS];
+	struct count_slot slots[SLOTS];
 };
 
 /* Where the classes are in another row, as of VERSION. */
@@ -32,7 +32,7 @@ struct known_row {
 };
 
 struct counter_class {
-	struct slot *slot; /* in the own row */
+	struct count_slot *slot; /* in the own row */
 	uint32_t in;
 	uint32_t out;
 	uint32_t slowed;
@@ -124,7 +124,7 @@ static void wait_a_little(const struct limit_counter *counter, unsigned tries)
 static bool enter_counted_class(struct limit_counter *counter, size_t class, uint32_t *count,
 				_Atomic uint32_t *shared, uint32_t limit)
 {
-	for (unsigned tries = 0; tries < TRIES; tries++) {
+	for (unsigned tries = 0; tries < COUNT_TRIES; tries++) {
 		wait_a_little(counter, tries);
 		if (sum_class_sessions(counter, class) >= limit)
 			continue;
@@ -261,7 +261,7 @@ static bool is_key_of_class(const struct limit_counter *counter, uint64_t key)
 	return false;
 }
 
-static void clear_class_slot(struct slot *slot)
+static void clear_class_slot(struct count_slot *slot)
 {
 	atomic_store(&slot->slowed, 0);
 	atomic_store(&slot->in, 0);
@@ -269,7 +269,7 @@ static void clear_class_slot(struct slot *slot)
 	atomic_store(&slot->waiting, 0);
 }
 
-static bool is_class_slot_taken(const struct limit_counter *counter, const struct slot *slot)
+static bool is_class_slot_taken(const struct limit_counter *counter, const struct count_slot *slot)
 {
 	for (size_t i = 0; i < limit_classes_count(counter->classes); i++)
 		if (counter->counts[i].slot == slot)
@@ -279,13 +279,13 @@ static bool is_class_slot_taken(const struct limit_counter *counter, const struc
 
 /* One that was never used; else one of a class that is not in the configuration; else any: who had
  * the row before may have written anything. */
-static struct slot *find_room(const struct limit_counter *counter)
+static struct count_slot *find_room(const struct limit_counter *counter)
 {
-	struct slot *unwanted = NULL;
-	struct slot *any = NULL;
+	struct count_slot *unwanted = NULL;
+	struct count_slot *any = NULL;
 
 	for (int i = 0; i < SLOTS; i++) {
-		struct slot *slot = &counter->own->slots[i];
+		struct count_slot *slot = &counter->own->slots[i];
 		uint64_t key = atomic_load(&slot->key);
 
 		if (is_class_slot_taken(counter, slot))
@@ -299,9 +299,9 @@ static struct slot *find_room(const struct limit_counter *counter)
 	return unwanted != NULL ? unwanted : any;
 }
 
-static struct slot *take_class_slot(const struct limit_counter *counter, uint64_t key)
+static struct count_slot *take_class_slot(const struct limit_counter *counter, uint64_t key)
 {
-	struct slot *slot = find_room(counter);
+	struct count_slot *slot = find_room(counter);
 
 	clear_class_slot(slot);
 	atomic_store(&slot->refused, 0);
@@ -356,7 +356,7 @@ void limit_total_of(const struct limit_memory *memory, uint64_t key, struct limi
 	for (size_t i = 0; i < limit_memory_count(memory); i++) {
 		const struct sessions *sessions = sessions_at(memory, i);
 		int found = find_class_slot(sessions, key);
-		const struct slot *slot;
+		const struct count_slot *slot;
 
 		if (found == NO_SLOT)
 			continue;

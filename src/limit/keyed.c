@@ -11,7 +11,7 @@ enum {
 	FEW_BUCKETS = 16, /* they are in the cache in any case */
 };
 
-struct slot {
+struct keyed_slot {
 	_Atomic uint32_t changes; /* odd: it is being changed */
 	_Atomic uint32_t used_s;  /* monotonic, when it was last added to */
 	_Atomic uint64_t key;
@@ -40,7 +40,7 @@ static size_t tags_size(size_t buckets)
 static size_t size_of_keyed_table(size_t buckets)
 {
 	return sizeof(struct limit_keyed) + tags_size(buckets) +
-	       buckets * WAYS * sizeof(struct slot);
+	       buckets * WAYS * sizeof(struct keyed_slot);
 }
 
 size_t limit_keyed_size(size_t keys)
@@ -57,8 +57,8 @@ struct limit_keyed_view limit_keyed_view(void *memory, size_t size)
 
 	if (size < size_of_keyed_table(1))
 		panic("a table of counters has %zu bytes", size);
-	view.buckets =
-		(size - sizeof(struct limit_keyed)) / (sizeof(tags) + WAYS * sizeof(struct slot));
+	view.buckets = (size - sizeof(struct limit_keyed)) /
+		       (sizeof(tags) + WAYS * sizeof(struct keyed_slot));
 	while (size_of_keyed_table(view.buckets) > size) /* its tags are rounded up */
 		view.buckets--;
 	view.tags = (char *)memory + sizeof(struct limit_keyed);
@@ -71,7 +71,7 @@ struct limit_keyed_view limit_keyed_view(void *memory, size_t size)
 struct place {
 	size_t bucket;
 	unsigned way;
-	struct slot *slot;
+	struct keyed_slot *slot;
 };
 
 static tags *tags_of(struct limit_keyed_view view, size_t bucket)
@@ -81,7 +81,7 @@ static tags *tags_of(struct limit_keyed_view view, size_t bucket)
 
 static struct place place_in_bucket(struct limit_keyed_view view, size_t bucket, unsigned way)
 {
-	struct slot *slots = view.slots;
+	struct keyed_slot *slots = view.slots;
 
 	return (struct place){bucket, way, &slots[bucket * WAYS + way]};
 }
@@ -192,7 +192,7 @@ static bool choose_slot_of_key(struct limit_keyed_view view, uint64_t key, struc
 
 /* Readers that meet an odd number, or another than before, read again. It is odd already where an
  * earlier process was killed amid a change. */
-static void begin_slot_change(struct slot *slot)
+static void begin_slot_change(struct keyed_slot *slot)
 {
 	uint32_t changes = atomic_load_explicit(&slot->changes, memory_order_relaxed);
 
@@ -200,14 +200,14 @@ static void begin_slot_change(struct slot *slot)
 	atomic_thread_fence(memory_order_release);
 }
 
-static void end_change(struct slot *slot)
+static void end_change(struct keyed_slot *slot)
 {
 	uint32_t changes = atomic_load_explicit(&slot->changes, memory_order_relaxed);
 
 	atomic_store_explicit(&slot->changes, changes + 1, memory_order_release);
 }
 
-static struct limit_window load_window(const struct slot *slot, unsigned column)
+static struct limit_window load_window(const struct keyed_slot *slot, unsigned column)
 {
 	return (struct limit_window){
 		atomic_load_explicit(&slot->windows[column].number, memory_order_relaxed),
@@ -216,7 +216,7 @@ static struct limit_window load_window(const struct slot *slot, unsigned column)
 	};
 }
 
-static void store_window(struct slot *slot, unsigned column, struct limit_window window)
+static void store_window(struct keyed_slot *slot, unsigned column, struct limit_window window)
 {
 	atomic_store_explicit(&slot->windows[column].number, window.number, memory_order_relaxed);
 	atomic_store_explicit(&slot->windows[column].now, window.now, memory_order_relaxed);
@@ -293,7 +293,7 @@ static void occupy_slot(struct limit_keyed_view view, const struct place *place,
 	set_tag(view, place, tag_of_key(key));
 }
 
-static void add_keyed_count(struct slot *slot, const struct limit_keyed_count *count)
+static void add_keyed_count(struct keyed_slot *slot, const struct limit_keyed_count *count)
 {
 	struct limit_window window;
 

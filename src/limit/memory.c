@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct row {
+struct memory_row {
 	char name[LIMIT_NAME_SIZE];
 	void *place;
 	bool may_write;
@@ -15,7 +15,7 @@ struct row {
 struct limit_memory {
 	struct limit_layout layout;
 	size_t size;
-	struct row rows[LIMIT_ROWS_MAX];
+	struct memory_row rows[LIMIT_ROWS_MAX];
 	size_t count;
 };
 
@@ -129,7 +129,7 @@ const struct limit_layout *limit_memory_layout(const struct limit_memory *memory
 
 int limit_memory_add(struct limit_memory *memory, const char *name, int descriptor, bool may_write)
 {
-	struct row *row = &memory->rows[memory->count];
+	struct memory_row *row = &memory->rows[memory->count];
 	int error;
 
 	if (strlen(name) == 0 || strlen(name) >= sizeof row->name)

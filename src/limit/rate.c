@@ -21,7 +21,7 @@ struct group {
 };
 
 /* What is known of a process's tables, and of their columns as of a version. */
-struct row {
+struct rate_row {
 	struct limit_rate_tables tables;
 	uint32_t versions[CONFIG_RATE_PERS];
 	int16_t columns[CONFIG_RATES_MAX];
@@ -35,7 +35,7 @@ struct limit_rates {
 	struct rule *rules;
 	size_t count;
 	struct group groups[CONFIG_RATE_COUNTS][CONFIG_RATE_PERS];
-	struct row rows[LIMIT_ROWS_MAX];
+	struct rate_row rows[LIMIT_ROWS_MAX];
 	size_t row_count; /* that are known */
 };
 
@@ -148,7 +148,7 @@ void limit_rates_free(struct limit_rates *rates)
 
 /* --- looking --- */
 
-static void learn_columns(const struct limit_rates *rates, struct row *row,
+static void learn_columns(const struct limit_rates *rates, struct rate_row *row,
 			  enum config_rate_per per, uint32_t version)
 {
 	for (size_t i = 0; i < rates->count; i++)
@@ -162,7 +162,7 @@ static void learn_columns(const struct limit_rates *rates, struct row *row,
 static void learn_rows(struct limit_rates *rates)
 {
 	for (; rates->row_count < limit_memory_count(rates->memory); rates->row_count++) {
-		struct row *row = &rates->rows[rates->row_count];
+		struct rate_row *row = &rates->rows[rates->row_count];
 
 		row->tables = limit_rate_tables(rates->memory, rates->row_count);
 		for (unsigned per = 0; per < CONFIG_RATE_PERS; per++)
@@ -214,7 +214,7 @@ static void begin_looks(struct limit_rates *rates, enum config_rate_count count,
 }
 
 /* What the process of ROW has counted. */
-static void sum_row(const struct limit_rates *rates, struct row *row, struct look *look)
+static void sum_row(const struct limit_rates *rates, struct rate_row *row, struct look *look)
 {
 	struct limit_keyed_view view = row->tables.per[look->per];
 	uint32_t version = limit_keyed_version(view);

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-enum { LABEL_MAX = 63 };
+enum { ADDRESS_LABEL_MAX = 63 };
 
 static bool is_alphanumeric(char c)
 {
@@ -100,7 +100,7 @@ static bool domain_is_valid(struct str name, bool allow_utf8)
 			continue;
 		}
 		label += step;
-		if (step == 0 || label > LABEL_MAX)
+		if (step == 0 || label > ADDRESS_LABEL_MAX)
 			return false;
 	}
 	return label > 0;

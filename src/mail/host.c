@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "mail/host.h"
 
-enum { LABEL_MAX = 63 };
+enum { HOST_LABEL_MAX = 63 };
 
 static bool is_host_name_byte(char c)
 {
@@ -17,7 +17,7 @@ bool mail_host_is_name(struct str text)
 	if (text.length == 0 || text.length > MAIL_HOST_MAX)
 		return false;
 	while (str_split(&text, '.', &label)) {
-		if (label.length == 0 || label.length > LABEL_MAX || label.data[0] == '-' ||
+		if (label.length == 0 || label.length > HOST_LABEL_MAX || label.data[0] == '-' ||
 		    label.data[label.length - 1] == '-')
 			return false;
 		has_letter = false;

@@ -6,7 +6,7 @@
 #include "os/file/file.h"
 
 /* Files of interrupted deliveries are removed at this age (Source: maildir(5), qmail). */
-#define ABANDONED_US (36 * HOUR_US)
+#define CLEAN_ABANDONED_US (36 * HOUR_US)
 
 /* Names examined at once, so that the contents of one tmp/ cannot delay the mail of others. If
  * there are more, the next delivery continues. */
@@ -51,7 +51,8 @@ void maildir_clean(struct maildir *maildir, struct str path)
 {
 	uint64_t key = hash_of_path(path);
 	struct maildir_cleaned *slot = &maildir->cleaned[key % MAILDIR_CLEAN_SLOTS];
-	struct cleaning cleaning = {.path = path, .before_us = os_clock_wall_us() - ABANDONED_US};
+	struct cleaning cleaning = {.path = path,
+				    .before_us = os_clock_wall_us() - CLEAN_ABANDONED_US};
 	struct maildir_path tmp;
 
 	if (slot->path == key && slot->at_us > cleaning.before_us)

@@ -18,7 +18,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static const int64_t ABANDONED_US = 5 * MINUTE_US;
+static const int64_t MBOX_LOCK_ABANDONED_US = 5 * MINUTE_US;
 
 enum { RECORD_MAX = 8192 }; /* bytes of a lock file that are read */
 
@@ -170,7 +170,7 @@ static int replace_lock(struct mbox *mbox, struct mbox_file *box, const struct o
 	if (is_own_lock_file(mbox, &rest)) {
 		if (read_mbox_record(rest, &record))
 			result = remove_incomplete(mbox, box, &record);
-	} else if (now->modified_us - info.modified_us < ABANDONED_US) {
+	} else if (now->modified_us - info.modified_us < MBOX_LOCK_ABANDONED_US) {
 		return -EAGAIN;
 	}
 	return result == 0 ? os_file_rename(OS_FILE_HERE, box->spare, box->lock) : result;

@@ -7,7 +7,7 @@
 #include "queue/cleaner.h"
 #include <errno.h>
 
-static const int64_t AGAIN_US = 10 * MINUTE_US;
+static const int64_t DAMAGED_AGAIN_US = 10 * MINUTE_US;
 
 static void on_damaged_set_aside(void *context, const struct queue_cleaner_finding *finding)
 {
@@ -31,7 +31,7 @@ enum message_state damaged_set_aside(struct manager *manager, struct message *me
 			  log_string(operation, "set aside"), log_error(error));
 	message->facts.rest = MESSAGE_RESTS_UNREADABLE;
 	if (error < 0)
-		return message_sleep(manager, message, NULL, os_clock_wall_us() + AGAIN_US);
+		return message_sleep(manager, message, NULL, os_clock_wall_us() + DAMAGED_AGAIN_US);
 	queue_link_remove(manager->queue, QUEUE_REMOVE_TODO, stage, message->id.number);
 	return MESSAGE_REMOVING;
 }

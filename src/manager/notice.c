@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* For senders that request it on a node that otherwise reports no delays. */
-static const int64_t DELAY_US = 4 * HOUR_US;
+static const int64_t NOTICE_DELAY_US = 4 * HOUR_US;
 
 static const struct mail_recipient *recipient_of(const struct queue_control *control,
 						 const struct queue_delivery *delivery)
@@ -107,7 +107,7 @@ static bool is_told(const struct queue_control *control)
 
 int64_t notice_delay_due_us(const struct queue_control *control, const struct config *config)
 {
-	int64_t delay_us = config->delaynotice_us > 0 ? config->delaynotice_us : DELAY_US;
+	int64_t delay_us = config->delaynotice_us > 0 ? config->delaynotice_us : NOTICE_DELAY_US;
 	const struct mail_deadline *deadline = &control->envelope->deadline;
 	int64_t due_us = INT64_MAX;
 

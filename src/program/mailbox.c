@@ -19,40 +19,41 @@ static struct {
 	struct directory *directory;   /* likewise */
 	struct mailbox_prune *prune;   /* likewise */
 	size_t services;
-} program;
+} mailbox_program;
 
 static void replace_decoder(const char *socket)
 {
-	child_replace(program.child, socket);
+	child_replace(mailbox_program.child, socket);
 }
 
 static void connect_peers(struct os_loop *loop, const struct config *config)
 {
 	char path[108];
 
-	program.decoder = decode_client_new(loop, config->run,
-					    child_token(program.child, "mailbox"), replace_decoder);
-	child_path(program.child, "directory", path);
-	program.directory = directory_new(loop, config, path);
-	program.prune = mailbox_prune_new(loop, config);
+	mailbox_program.decoder = decode_client_new(
+		loop, config->run, child_token(mailbox_program.child, "mailbox"), replace_decoder);
+	child_path(mailbox_program.child, "directory", path);
+	mailbox_program.directory = directory_new(loop, config, path);
+	mailbox_program.prune = mailbox_prune_new(loop, config);
 }
 
 static void *new_mailbox_transport(struct os_loop *loop, const struct config *config,
 				   const struct config_service *service)
 {
-	if (program.services++ == 0)
+	if (mailbox_program.services++ == 0)
 		connect_peers(loop, config);
-	return deliver_mailbox_new(&(struct deliver_mailbox_peers){.loop = loop,
-								   .decoder = program.decoder,
-								   .directory = program.directory},
-				   config, service);
+	return deliver_mailbox_new(
+		&(struct deliver_mailbox_peers){.loop = loop,
+						.decoder = mailbox_program.decoder,
+						.directory = mailbox_program.directory},
+		config, service);
 }
 
 static void configure_mailbox_transport(void *transport, const struct config *config,
 					const struct config_service *service)
 {
-	directory_configure(program.directory, config);
-	mailbox_prune_configure(program.prune, config);
+	directory_configure(mailbox_program.directory, config);
+	mailbox_prune_configure(mailbox_program.prune, config);
 	deliver_mailbox_configure(transport, config, service);
 }
 
@@ -74,11 +75,11 @@ static void on_mailbox_manager_lost(void *transport)
 static void free_mailbox_transport(void *transport)
 {
 	deliver_mailbox_free(transport);
-	if (--program.services > 0)
+	if (--mailbox_program.services > 0)
 		return;
-	mailbox_prune_free(program.prune);
-	decode_client_free(program.decoder);
-	directory_free(program.directory);
+	mailbox_prune_free(mailbox_program.prune);
+	decode_client_free(mailbox_program.decoder);
+	directory_free(mailbox_program.directory);
 }
 
 static void make_parent(const char *path)
@@ -96,7 +97,7 @@ static int open_mailbox(struct child *child)
 {
 	const struct config *config = child->config;
 
-	program.child = child;
+	mailbox_program.child = child;
 	os_process_private_mask();
 	mailbox_record_prepare(config);
 	if (config->record.backend == CONFIG_RECORD_SQLITE)

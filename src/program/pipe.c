@@ -19,14 +19,14 @@ static struct {
 	const struct child *child;
 	struct launch_client *launcher; /* shared by all services, since the first one */
 	struct pipe_entry *entries;
-} program;
+} pipe_program;
 
 static void on_launcher_ready(void *unused)
 {
 	struct pipe_entry *entry;
 
 	(void)unused;
-	DL_FOREACH2 (program.entries, entry, next)
+	DL_FOREACH2 (pipe_program.entries, entry, next)
 		deliver_pipe_go_on(entry->pipe);
 }
 
@@ -34,9 +34,9 @@ static struct launch_client *connect_launcher(struct os_loop *loop)
 {
 	char path[108];
 
-	child_path(program.child, "launch", path);
-	return launch_client_new(loop, path, child_token(program.child, "pipe"), on_launcher_ready,
-				 NULL);
+	child_path(pipe_program.child, "launch", path);
+	return launch_client_new(loop, path, child_token(pipe_program.child, "pipe"),
+				 on_launcher_ready, NULL);
 }
 
 static void *new_stage(struct os_loop *loop, const struct config *config,
@@ -44,10 +44,10 @@ static void *new_stage(struct os_loop *loop, const struct config *config,
 {
 	struct pipe_entry *entry = memory_alloc_zero(1, sizeof *entry);
 
-	if (program.launcher == NULL)
-		program.launcher = connect_launcher(loop);
-	entry->pipe = deliver_pipe_new(loop, program.launcher, config, service);
-	DL_APPEND2(program.entries, entry, previous, next);
+	if (pipe_program.launcher == NULL)
+		pipe_program.launcher = connect_launcher(loop);
+	entry->pipe = deliver_pipe_new(loop, pipe_program.launcher, config, service);
+	DL_APPEND2(pipe_program.entries, entry, previous, next);
 	return entry;
 }
 
@@ -85,18 +85,18 @@ static void free_stage(void *context)
 {
 	struct pipe_entry *entry = context;
 
-	DL_DELETE2(program.entries, entry, previous, next);
+	DL_DELETE2(pipe_program.entries, entry, previous, next);
 	deliver_pipe_free(entry->pipe);
 	free(entry);
-	if (program.entries != NULL)
+	if (pipe_program.entries != NULL)
 		return;
-	launch_client_free(program.launcher);
-	program.launcher = NULL;
+	launch_client_free(pipe_program.launcher);
+	pipe_program.launcher = NULL;
 }
 
 static int open_pipe_process(struct child *child)
 {
-	program.child = child;
+	pipe_program.child = child;
 	return 0;
 }
 

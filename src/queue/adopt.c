@@ -15,7 +15,7 @@ enum {
 	ADOPT_GROUP = 64, /* messages */
 	ADOPT_GROUP_BYTES = 64 << 20,
 	MADE_MAX = 2 * ADOPT_GROUP, /* a copy of each, and a report */
-	PIECE = 256 * 1024,
+	ADOPT_PIECE = 256 * 1024,
 };
 
 struct adopt {
@@ -36,11 +36,11 @@ struct adopt {
 
 static int copy_data(int from, int to, uint64_t size)
 {
-	char *piece = memory_alloc(PIECE);
+	char *piece = memory_alloc(ADOPT_PIECE);
 	int result = 0;
 
 	for (uint64_t offset = 0; result == 0 && offset < size;) {
-		size_t wanted = size - offset < PIECE ? (size_t)(size - offset) : PIECE;
+		size_t wanted = size - offset < ADOPT_PIECE ? (size_t)(size - offset) : ADOPT_PIECE;
 		ssize_t length = os_file_read(from, piece, wanted, offset);
 
 		if (length <= 0) {

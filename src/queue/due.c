@@ -10,7 +10,7 @@ static const char path_whole[] = "intd/due";
 static const char path_new[] = "intd/due.new";
 
 enum {
-	PIECE = 64 * 1024,            /* written or read at a time */
+	DUE_PIECE = 64 * 1024,        /* written or read at a time */
 	LINE_MAX_BYTES = 64,          /* more than two numbers need */
 	ITEMS_MAX = 16 * 1024 * 1024, /* of one directory; 256 MiB */
 };
@@ -77,7 +77,7 @@ int queue_due_add(struct queue_due_writer *writer, uint64_t number, int64_t due_
 	buffer_append_byte(&writer->lines, ' ');
 	buffer_append_number(&writer->lines, (uint64_t)due_us);
 	buffer_append_byte(&writer->lines, '\n');
-	return writer->lines.length >= PIECE ? write_lines(writer) : 0;
+	return writer->lines.length >= DUE_PIECE ? write_lines(writer) : 0;
 }
 
 int queue_due_end(struct queue_due_writer *writer)
@@ -123,8 +123,8 @@ int queue_due_open(struct queue_due_reader *reader, const struct queue_store *st
 /* Reads more of the text. False at its end, or after an error. */
 static bool read_more(struct queue_due_reader *reader)
 {
-	ssize_t length = os_file_read(reader->file, buffer_reserve(&reader->text, PIECE), PIECE,
-				      reader->offset);
+	ssize_t length = os_file_read(reader->file, buffer_reserve(&reader->text, DUE_PIECE),
+				      DUE_PIECE, reader->offset);
 
 	if (length <= 0)
 		return false;

@@ -4,8 +4,8 @@
 #include <string.h>
 
 enum {
-	LINE_MAX_SIZE = 107, /* of version 1, with its CRLF */
-	HEAD_SIZE = 16,      /* of version 2, before the addresses */
+	PROXY_LINE_MAX_SIZE = 107, /* of version 1, with its CRLF */
+	HEAD_SIZE = 16,            /* of version 2, before the addresses */
 	ADDRESSES_SIZE_IPV4 = 12,
 	ADDRESSES_SIZE_IPV6 = 36,
 };
@@ -77,12 +77,12 @@ static bool parse_proxy_words(struct str line, struct smtp_proxy *proxy)
 
 static enum smtp_proxy_state parse_proxy_line(struct str bytes, struct smtp_proxy *out)
 {
-	size_t length = bytes.length < LINE_MAX_SIZE ? bytes.length : LINE_MAX_SIZE;
+	size_t length = bytes.length < PROXY_LINE_MAX_SIZE ? bytes.length : PROXY_LINE_MAX_SIZE;
 	const char *feed = memchr(bytes.data, '\n', length);
 	struct smtp_proxy proxy = {0};
 
 	if (feed == NULL)
-		return length < LINE_MAX_SIZE ? SMTP_PROXY_MORE : SMTP_PROXY_WRONG;
+		return length < PROXY_LINE_MAX_SIZE ? SMTP_PROXY_MORE : SMTP_PROXY_WRONG;
 	proxy.length = (size_t)(feed - bytes.data) + 1;
 	if (feed[-1] != '\r' ||
 	    !parse_proxy_words(str_slice(bytes.data + MARK.length, proxy.length - MARK.length - 2),

@@ -13,8 +13,8 @@
 /* Lines of watched sessions are the most frequent: 10,000 a second or 16 MiB, and a fifth of that
  * at once. */
 static const int64_t MESSAGE_US = 100;
-static const int64_t BYTES_A_SECOND = 16 << 20;
-static const int64_t BURST_US = SECOND_US / 5;
+static const int64_t CONTROL_BYTES_A_SECOND = 16 << 20;
+static const int64_t CONTROL_BURST_US = SECOND_US / 5;
 
 static void end_pause_of_control(void *context)
 {
@@ -35,8 +35,8 @@ static void charge_process_for_message(struct process *process, const struct ipc
 		process->is_control_flood = false;
 	}
 	process->control_credit_from +=
-		MESSAGE_US + (int64_t)message->body.length * SECOND_US / BYTES_A_SECOND;
-	excess_us = process->control_credit_from - now_us - BURST_US;
+		MESSAGE_US + (int64_t)message->body.length * SECOND_US / CONTROL_BYTES_A_SECOND;
+	excess_us = process->control_credit_from - now_us - CONTROL_BURST_US;
 	if (excess_us <= 0)
 		return;
 	if (!process->is_control_flood)
@@ -44,7 +44,7 @@ static void charge_process_for_message(struct process *process, const struct ipc
 				log_number(pid, process->pid));
 	process->is_control_flood = true;
 	ipc_channel_pause(process->control, true);
-	os_timer_start(process->control_pause, excess_us + BURST_US / 2);
+	os_timer_start(process->control_pause, excess_us + CONTROL_BURST_US / 2);
 }
 
 static void on_process_message(void *context, struct ipc_channel *channel,
@@ -65,7 +65,8 @@ static void on_process_control_lost(void *context, struct ipc_channel *channel)
 	process->control = NULL;
 }
 
-static const struct ipc_channel_handler handler = {on_process_message, on_process_control_lost};
+static const struct ipc_channel_handler control_handler = {on_process_message,
+							   on_process_control_lost};
 
 void supervisor_control_begin(struct process *process, int socket, supervisor_said *said)
 {
@@ -76,7 +77,7 @@ void supervisor_control_begin(struct process *process, int socket, supervisor_sa
 	process->control_credit_from = 0;
 	process->is_control_flood = false;
 	process->on_said = said;
-	process->control = ipc_channel_new(loop, socket, &handler, process);
+	process->control = ipc_channel_new(loop, socket, &control_handler, process);
 }
 
 void supervisor_control_end(struct process *process)

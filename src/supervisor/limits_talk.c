@@ -6,7 +6,7 @@
 #include "supervisor/talk/limits.h"
 #include <string.h>
 
-enum { CLIENTS_MAX = 16, BACKLOG_MAX = 1 << 20 };
+enum { CLIENTS_MAX = 16, LIMITS_TALK_BACKLOG_MAX = 1 << 20 };
 
 static void *on_limits_client_connected(void *context, struct ipc_channel *channel)
 {
@@ -67,7 +67,7 @@ static bool on_limits_question(void *client, struct ipc_channel *channel,
 void supervisor_show_limits(struct supervisor *supervisor)
 {
 	static const struct ipc_server_kind kind = {.clients_max = CLIENTS_MAX,
-						    .backlog_max = BACKLOG_MAX,
+						    .backlog_max = LIMITS_TALK_BACKLOG_MAX,
 						    .connected = on_limits_client_connected,
 						    .message = on_limits_question};
 	const uid_t users[] = {0, supervisor->users.own, supervisor->users.node.uid};

@@ -28,8 +28,8 @@ enum {
 };
 
 /* More than a process writes under full load: 8 MiB at once, 4 MiB a second. */
-static const int64_t BYTES_A_SECOND = 4 << 20;
-static const int64_t BURST_US = 2 * SECOND_US;
+static const int64_t LOG_BYTES_A_SECOND = 4 << 20;
+static const int64_t LOG_BURST_US = 2 * SECOND_US;
 /* The first line after a silence is read at once. Later lines are gathered, for all processes at
  * the same times, as a wakeup costs more than the lines do. */
 static const int64_t GATHER_US = SECOND_US / 40;
@@ -97,8 +97,8 @@ static int64_t charge_process_for_output(struct process *process, size_t count)
 
 	if (log->credit_from < now_us)
 		log->credit_from = now_us;
-	log->credit_from += (int64_t)count * SECOND_US / BYTES_A_SECOND;
-	excess_us = log->credit_from - now_us - BURST_US;
+	log->credit_from += (int64_t)count * SECOND_US / LOG_BYTES_A_SECOND;
+	excess_us = log->credit_from - now_us - LOG_BURST_US;
 	if (excess_us > 0 && !log->is_flood)
 		log_event_rated(EVENT_LOG_FLOOD, log_string(program, process->program->name),
 				log_number(pid, process->pid));

@@ -64,12 +64,14 @@ static void on_predecessor_lost(void *context, struct ipc_channel *channel)
 		os_loop_stop(supervisor->loop);
 }
 
-static const struct ipc_channel_handler handler = {on_predecessor_message, on_predecessor_lost};
+static const struct ipc_channel_handler successor_handler = {on_predecessor_message,
+							     on_predecessor_lost};
 
 void supervisor_meet_predecessor(struct supervisor *supervisor, int socket)
 {
 	os_process_lead_group();
-	supervisor->predecessor = ipc_channel_new(supervisor->loop, socket, &handler, supervisor);
+	supervisor->predecessor =
+		ipc_channel_new(supervisor->loop, socket, &successor_handler, supervisor);
 }
 
 void supervisor_tell_predecessor(struct supervisor *supervisor, enum upgrade_message message,

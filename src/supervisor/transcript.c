@@ -19,7 +19,7 @@
 #include <sys/socket.h>
 
 enum {
-	BACKLOG_MAX = 1 << 20,
+	TRANSCRIPT_BACKLOG_MAX = 1 << 20,
 	GUESTS_MAX = 2 * TRANSCRIPT_WATCHERS_MAX, /* connections, including unauthorised ones */
 };
 
@@ -113,7 +113,7 @@ void supervisor_pass_transcript(struct process *process, struct str said)
 		if (!watcher->is_watching ||
 		    !(line.watchers & UINT32_C(1) << watcher->filter.watcher))
 			continue;
-		if (ipc_channel_backlog(watcher->channel) > BACKLOG_MAX) {
+		if (ipc_channel_backlog(watcher->channel) > TRANSCRIPT_BACKLOG_MAX) {
 			watcher->lost++;
 			continue;
 		}
@@ -217,7 +217,7 @@ static void on_watcher_lost(void *context, struct ipc_channel *channel)
 	forget_watcher(context);
 }
 
-static const struct ipc_channel_handler handler = {on_watcher_message, on_watcher_lost};
+static const struct ipc_channel_handler transcript_handler = {on_watcher_message, on_watcher_lost};
 
 static void on_watcher_connection(void *context, int socket)
 {
@@ -233,7 +233,7 @@ static void on_watcher_connection(void *context, int socket)
 	}
 	watcher->supervisor = supervisor;
 	watcher->user = os_socket_peer_user(socket);
-	watcher->channel = ipc_channel_new(supervisor->loop, socket, &handler, watcher);
+	watcher->channel = ipc_channel_new(supervisor->loop, socket, &transcript_handler, watcher);
 	watcher->end = os_timer_new(supervisor->loop, on_end_of_watch_time, watcher);
 	os_timer_start(watcher->end, WISH_US);
 }

@@ -204,7 +204,7 @@ static void on_successor_lost(void *context, struct ipc_channel *channel)
 	lose_successor(supervisor, STR("")); /* how it ends says more */
 }
 
-static const struct ipc_channel_handler handler = {on_successor_message, on_successor_lost};
+static const struct ipc_channel_handler upgrade_handler = {on_successor_message, on_successor_lost};
 
 static int start_successor(struct supervisor *supervisor)
 {
@@ -232,7 +232,8 @@ static int start_successor(struct supervisor *supervisor)
 		return error;
 	}
 	upgrade->group = upgrade->pid;
-	upgrade->channel = ipc_channel_new(supervisor->loop, sockets[0], &handler, supervisor);
+	upgrade->channel =
+		ipc_channel_new(supervisor->loop, sockets[0], &upgrade_handler, supervisor);
 	return 0;
 }
 

@@ -4,11 +4,11 @@
 #include "tls/internal.h"
 #include <openssl/x509v3.h>
 
-static const char CIPHERS[] = "ECDHE+AESGCM:ECDHE+CHACHA20:DHE+AESGCM:DHE+CHACHA20:!aNULL";
+static const char RULES_CIPHERS[] = "ECDHE+AESGCM:ECDHE+CHACHA20:DHE+AESGCM:DHE+CHACHA20:!aNULL";
 
 enum {
-	CHAIN_MAX = 8,           /* intermediate certificates of a peer */
-	CHAIN_SIZE = 100 * 1024, /* bytes of all that it sends: more ends the handshake */
+	RULES_CHAIN_MAX = 8,           /* intermediate certificates of a peer */
+	RULES_CHAIN_SIZE = 100 * 1024, /* bytes of all that it sends: more ends the handshake */
 };
 
 void tls_context_set_rules(SSL_CTX *openssl)
@@ -23,11 +23,11 @@ void tls_context_set_rules(SSL_CTX *openssl)
 						SSL_MODE_RELEASE_BUFFERS);
 	/* a read ends after a record without data, so that who sends only these keeps nobody */
 	(void)SSL_CTX_clear_mode(openssl, SSL_MODE_AUTO_RETRY);
-	SSL_CTX_set_verify_depth(openssl, CHAIN_MAX);
-	(void)SSL_CTX_set_max_cert_list(openssl, CHAIN_SIZE);
+	SSL_CTX_set_verify_depth(openssl, RULES_CHAIN_MAX);
+	(void)SSL_CTX_set_max_cert_list(openssl, RULES_CHAIN_SIZE);
 	if (SSL_CTX_set_min_proto_version(openssl, TLS1_2_VERSION) != 1 ||
 	    SSL_CTX_set_num_tickets(openssl, 0) != 1 ||
-	    SSL_CTX_set_cipher_list(openssl, CIPHERS) != 1)
+	    SSL_CTX_set_cipher_list(openssl, RULES_CIPHERS) != 1)
 		panic("this OpenSSL has no ciphers for TLS 1.2");
 }
 

@@ -21,13 +21,13 @@ struct auth_check {
 };
 
 /* The checks of a client that wait. */
-struct key {
+struct checks_key {
 	struct in6_addr client;
 	uint64_t trust;
 };
 
 struct queue {
-	struct key key;
+	struct checks_key key;
 	struct auth_check *first;
 	unsigned count;
 	struct queue *next, *previous; /* in the order of their turns */
@@ -87,7 +87,7 @@ static void leave_check_queue(struct auth_check *check)
 	free(queue);
 }
 
-static struct queue *find_queue(struct auth_checks *checks, const struct key *key)
+static struct queue *find_queue(struct auth_checks *checks, const struct checks_key *key)
 {
 	struct queue *queue;
 
@@ -256,7 +256,7 @@ struct auth_check *auth_checks_add(struct auth_checks *checks, const struct auth
 				   void *context, const struct in6_addr *client,
 				   enum auth_trust trust)
 {
-	const struct key key = {*client, trust};
+	const struct checks_key key = {*client, trust};
 	struct auth_check *check;
 	struct queue *queue;
 

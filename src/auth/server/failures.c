@@ -9,24 +9,24 @@
 enum kind { KIND_CLIENT, KIND_NETWORK, KIND_USER, KIND_PAIR /* a user at a client */, KINDS };
 
 /* All bytes count, so those of no use are zero. */
-struct key {
+struct failures_key {
 	uint64_t kind;
 	struct in6_addr address;
 	uint64_t user; /* its hash */
 };
 
-struct entry {
-	struct key key;
+struct failures_entry {
+	struct failures_key key;
 	unsigned count;
 	int64_t last_us;
-	struct entry *next, *previous; /* the latest failure last */
+	struct failures_entry *next, *previous; /* the latest failure last */
 	UT_hash_handle hh;
 };
 
 struct auth_failures {
 	struct auth_failures_settings settings;
-	struct entry *table;
-	struct entry *entries;
+	struct failures_entry *table;
+	struct failures_entry *entries;
 	size_t count;
 };
 
@@ -48,9 +48,10 @@ struct in6_addr auth_failures_client(const struct in6_addr *address)
 	return is_mapped_ipv4(address) ? *address : first_bytes(address, 8);
 }
 
-static struct key key_of_failures(enum kind kind, const struct in6_addr *address, struct str user)
+static struct failures_key key_of_failures(enum kind kind, const struct in6_addr *address,
+					   struct str user)
 {
-	struct key key = {.kind = kind};
+	struct failures_key key = {.kind = kind};
 
 	if (kind == KIND_CLIENT || kind == KIND_PAIR)
 		key.address = auth_failures_client(address);
@@ -61,7 +62,7 @@ static struct key key_of_failures(enum kind kind, const struct in6_addr *address
 	return key;
 }
 
-static void drop_failures(struct auth_failures *failures, struct entry *entry)
+static void drop_failures(struct auth_failures *failures, struct failures_entry *entry)
 {
 	HASH_DEL(failures->table, entry);
 	DL_DELETE2(failures->entries, entry, previous, next);
@@ -69,15 +70,16 @@ static void drop_failures(struct auth_failures *failures, struct entry *entry)
 	free(entry);
 }
 
-static bool are_failures_forgotten(const struct auth_failures *failures, const struct entry *entry,
-				   int64_t now_us)
+static bool are_failures_forgotten(const struct auth_failures *failures,
+				   const struct failures_entry *entry, int64_t now_us)
 {
 	return now_us - entry->last_us >= failures->settings.memory_us;
 }
 
-static struct entry *find_failures(struct auth_failures *failures, const struct key *key)
+static struct failures_entry *find_failures(struct auth_failures *failures,
+					    const struct failures_key *key)
 {
-	struct entry *entry;
+	struct failures_entry *entry;
 
 	HASH_FIND(hh, failures->table, key, sizeof *key, entry);
 	return entry;
@@ -86,8 +88,8 @@ static struct entry *find_failures(struct auth_failures *failures, const struct 
 static unsigned count_failures(struct auth_failures *failures, enum kind kind,
 			       const struct in6_addr *client, int64_t now_us)
 {
-	const struct key key = key_of_failures(kind, client, STR(""));
-	const struct entry *entry = find_failures(failures, &key);
+	const struct failures_key key = key_of_failures(kind, client, STR(""));
+	const struct failures_entry *entry = find_failures(failures, &key);
 
 	return entry == NULL || are_failures_forgotten(failures, entry, now_us) ? 0 : entry->count;
 }
@@ -101,9 +103,10 @@ static void make_room_for_failures(struct auth_failures *failures, int64_t now_u
 }
 
 /* Counts one more; returns how many there are. */
-static unsigned add_failure(struct auth_failures *failures, const struct key *key, int64_t now_us)
+static unsigned add_failure(struct auth_failures *failures, const struct failures_key *key,
+			    int64_t now_us)
 {
-	struct entry *entry = find_failures(failures, key);
+	struct failures_entry *entry = find_failures(failures, key);
 
 	if (entry == NULL) {
 		make_room_for_failures(failures, now_us);
@@ -147,7 +150,7 @@ int64_t auth_failures_add(struct auth_failures *failures, const struct in6_addr 
 	unsigned most = 1;
 
 	for (unsigned kind = 0; kind < KINDS; kind++) {
-		const struct key key = key_of_failures((enum kind)kind, client, user);
+		const struct failures_key key = key_of_failures((enum kind)kind, client, user);
 		unsigned count;
 
 		if (user.length == 0 && (kind == KIND_USER || kind == KIND_PAIR))
@@ -164,9 +167,10 @@ int64_t auth_failures_add(struct auth_failures *failures, const struct in6_addr 
 	return delay_for(most);
 }
 
-static void subtract_failures(struct auth_failures *failures, const struct key *key, unsigned count)
+static void subtract_failures(struct auth_failures *failures, const struct failures_key *key,
+			      unsigned count)
 {
-	struct entry *entry = find_failures(failures, key);
+	struct failures_entry *entry = find_failures(failures, key);
 
 	if (entry == NULL)
 		return;
@@ -179,15 +183,15 @@ static void subtract_failures(struct auth_failures *failures, const struct key *
 void auth_failures_forgive(struct auth_failures *failures, const struct in6_addr *client,
 			   struct str user)
 {
-	const struct key pair = key_of_failures(KIND_PAIR, client, user);
-	struct entry *entry = find_failures(failures, &pair);
+	const struct failures_key pair = key_of_failures(KIND_PAIR, client, user);
+	struct failures_entry *entry = find_failures(failures, &pair);
 	unsigned count;
 
 	if (entry == NULL)
 		return;
 	count = entry->count;
 	for (unsigned kind = 0; kind < KINDS; kind++) {
-		const struct key key = key_of_failures((enum kind)kind, client, user);
+		const struct failures_key key = key_of_failures((enum kind)kind, client, user);
 
 		subtract_failures(failures, &key, count);
 	}

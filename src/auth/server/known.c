@@ -5,16 +5,16 @@
 #include <stdlib.h>
 #include <utlist.h>
 
-struct entry {
+struct known_entry {
 	struct in6_addr client;
 	int64_t last_us;
-	struct entry *next, *previous; /* the latest last */
+	struct known_entry *next, *previous; /* the latest last */
 	UT_hash_handle hh;
 };
 
 struct auth_known {
-	struct entry *table;
-	struct entry *entries;
+	struct known_entry *table;
+	struct known_entry *entries;
 	size_t count;
 };
 
@@ -23,7 +23,7 @@ struct auth_known *auth_known_new(void)
 	return memory_alloc_zero(1, sizeof(struct auth_known));
 }
 
-static void drop_known_entry(struct auth_known *known, struct entry *entry)
+static void drop_known_entry(struct auth_known *known, struct known_entry *entry)
 {
 	HASH_DEL(known->table, entry);
 	DL_DELETE2(known->entries, entry, previous, next);
@@ -42,7 +42,7 @@ void auth_known_free(struct auth_known *known)
 
 void auth_known_add(struct auth_known *known, const struct in6_addr *client, int64_t now_us)
 {
-	struct entry *entry;
+	struct known_entry *entry;
 
 	HASH_FIND(hh, known->table, client, sizeof *client, entry);
 	if (entry != NULL)
@@ -59,7 +59,7 @@ void auth_known_add(struct auth_known *known, const struct in6_addr *client, int
 
 bool auth_known_has(const struct auth_known *known, const struct in6_addr *client, int64_t now_us)
 {
-	const struct entry *entry;
+	const struct known_entry *entry;
 
 	HASH_FIND(hh, known->table, client, sizeof *client, entry);
 	return entry != NULL && now_us - entry->last_us < AUTH_KNOWN_US;

@@ -9,8 +9,8 @@
 #include <string.h>
 
 enum {
-	ASKERS_MAX = 256,                        /* connections of each user */
-	BACKLOG_MAX = 4 * AUTH_MESSAGE_MAX * 64, /* bytes of answers that were not read */
+	ASKERS_MAX = 256,                               /* connections of each user */
+	SERVER_BACKLOG_MAX = 4 * AUTH_MESSAGE_MAX * 64, /* bytes of answers that were not read */
 };
 
 /* --- connections --- */
@@ -68,11 +68,11 @@ static void on_auth_client_lost(void *context)
 	free(asker);
 }
 
-static const struct ipc_server_kind kind = {.clients_max = ASKERS_MAX,
-					    .backlog_max = BACKLOG_MAX,
-					    .connected = on_auth_client_connected,
-					    .message = on_auth_request,
-					    .lost = on_auth_client_lost};
+static const struct ipc_server_kind server_kind = {.clients_max = ASKERS_MAX,
+						   .backlog_max = SERVER_BACKLOG_MAX,
+						   .connected = on_auth_client_connected,
+						   .message = on_auth_request,
+						   .lost = on_auth_client_lost};
 
 /* --- files --- */
 
@@ -256,7 +256,7 @@ int auth_server_new(const struct auth_server_ways *ways, const struct config *co
 	server->keys_changed = auth_offer_update;
 	auth_keys_open(server);
 	apply_auth_settings(server, config);
-	server->ipc = ipc_server_new(ways->loop, ways->listening, &kind, server);
+	server->ipc = ipc_server_new(ways->loop, ways->listening, &server_kind, server);
 	*server_out = server;
 	return 0;
 }

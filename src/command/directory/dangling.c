@@ -23,12 +23,12 @@ struct survey {
 	directory_dangles *dangles;
 	void *context;
 	struct arena *arena;
-	struct look *looks;
+	struct dangling_look *looks;
 	size_t count;
 };
 
 /* A question about a record. */
-struct look {
+struct dangling_look {
 	struct survey *survey;
 	const struct directory_key *key; /* of the record */
 	enum wanted wanted;
@@ -76,7 +76,8 @@ static bool lacks_owner(const struct config *config, const struct config_service
 }
 
 /* LMTP servers are asked for postmasters only: other users may be many. */
-static bool lacks_postmaster_of_route(const struct look *look, const struct config_service *service,
+static bool lacks_postmaster_of_route(const struct dangling_look *look,
+				      const struct config_service *service,
 				      const struct directory_route *route, struct buffer *why)
 {
 	bool is_postmaster = look->wanted == WANTED_NODES || look->key->table == DIRECTORY_DOMAIN;
@@ -85,7 +86,7 @@ static bool lacks_postmaster_of_route(const struct look *look, const struct conf
 	       lmtp_talk_lacks(look->survey->config, service, route->address, why);
 }
 
-static void take_local_route(const struct look *look, const struct directory_route *route)
+static void take_local_route(const struct dangling_look *look, const struct directory_route *route)
 {
 	const struct config_service *service =
 		config_service_find(look->survey->config, route->service);
@@ -100,7 +101,7 @@ static void take_local_route(const struct look *look, const struct directory_rou
 	tell_dangling_name(look->survey, look->key, route->address, buffer_view(&text));
 }
 
-static void take_route_result(const struct look *look, struct str result)
+static void take_route_result(const struct dangling_look *look, struct str result)
 {
 	struct directory_route route = directory_route_read(result);
 
@@ -119,7 +120,7 @@ static void take_route_result(const struct look *look, struct str result)
 
 static void on_answered(void *context, const struct directory_answer_text *answer)
 {
-	struct look *look = context;
+	struct dangling_look *look = context;
 	struct bulk_server *server = look->survey->server;
 
 	if (bulk_server_has_failed(server, answer)) {
@@ -137,10 +138,10 @@ static void on_answered(void *context, const struct directory_answer_text *answe
 static void look_for(struct survey *survey, const struct directory_record *record,
 		     enum wanted wanted, enum directory_table table, struct str name)
 {
-	struct look *look = &survey->looks[survey->count++];
+	struct dangling_look *look = &survey->looks[survey->count++];
 	const char *asked = wanted == WANTED_RECORD ? directory_table_name(table) : "route";
 
-	*look = (struct look){.survey = survey, .key = &record->key, .wanted = wanted};
+	*look = (struct dangling_look){.survey = survey, .key = &record->key, .wanted = wanted};
 	look->name = name;
 	look->question = (struct directory_question){.answered = on_answered, .context = look};
 	directory_client_get(survey->server->client, asked, name, DIRECTORY_PATIENCE_US,

@@ -46,7 +46,7 @@ static const struct command_exit check_exits[] = {
 	{0, NULL},
 };
 
-static const struct command_exit repair_exits[] = {
+static const struct command_exit directory_repair_exits[] = {
 	{COMMAND_OK, "nothing is damaged, or all of it was repaired and nothing is lost"},
 	{COMMAND_FAILED,
 	 "something is damaged or lost, or the file cannot be looked at or repaired"},
@@ -121,7 +121,7 @@ const struct command command_directory_subcommands[] = {
 	 "Each record that the disk has changed or lost is a line, with its table and key. The\n"
 	 "new file has all others, and the damaged one is kept beside it: what is lost has to be\n"
 	 "put in again. It may run while the node does; changes wait meanwhile.\n",
-	 command_directory_repair, command_directory_repair_options, repair_exits, NULL},
+	 command_directory_repair, command_directory_repair_options, directory_repair_exits, NULL},
 	{"directory watch", "", "Prints each change as it is made, until it is interrupted.",
 	 "A line has the version, the table and the key. While the directory does not answer, it\n"
 	 "says so on standard error, and waits.\n",

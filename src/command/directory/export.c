@@ -16,18 +16,18 @@ struct export_options {
 	const char *table;
 };
 
-#define OPTION(field) offsetof(struct export_options, field)
+#define EXPORT_OPTION(field) offsetof(struct export_options, field)
 
 const struct command_option command_directory_export_options[] = {
 	COMMAND_OPTION_CONFIG,
 	{"--format", "json|csv|aliases|postfix|mailboxes", "json, unless this says another",
-	 OPTION(format)},
-	{"--domain", "DOMAIN", "aliases: whose addresses are printed", OPTION(domain)},
+	 EXPORT_OPTION(format)},
+	{"--domain", "DOMAIN", "aliases: whose addresses are printed", EXPORT_OPTION(domain)},
 	{"--service", "SERVICE",
 	 "postfix, mailboxes: the service that mailboxes and domains are at; those at another have "
 	 "no place there",
-	 OPTION(service)},
-	{"--table", "domain|address|member|user|server", "only this one", OPTION(table)},
+	 EXPORT_OPTION(service)},
+	{"--table", "domain|address|member|user|server", "only this one", EXPORT_OPTION(table)},
 	COMMAND_OPTION_END,
 };
 

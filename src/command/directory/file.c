@@ -7,12 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PIECE = 64 * 1024 };
+enum { FILE_PIECE = 64 * 1024 };
 
 /* Copies a pipe's data to a file, because it must be read twice. */
 static int copy_import_input(int input)
 {
-	static char piece[PIECE];
+	static char piece[FILE_PIECE];
 	int copy = os_stream_temporary();
 	uint64_t size = 0;
 	ssize_t count;

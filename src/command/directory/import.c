@@ -27,37 +27,38 @@ struct import_options {
 	bool yes;
 };
 
-#define OPTION(field) offsetof(struct import_options, field)
+#define IMPORT_OPTION(field) offsetof(struct import_options, field)
 
 const struct command_option command_directory_import_options[] = {
 	COMMAND_OPTION_CONFIG,
 	{"--format", "json|csv|aliases|postfix|mailboxes",
-	 "what FILE is, where its name does not say it", OPTION(format)},
-	{"--domain", "DOMAIN", "of names that have none", OPTION(domain)},
-	{"--service", "SERVICE", "of mailboxes and domains that name none", OPTION(service)},
+	 "what FILE is, where its name does not say it", IMPORT_OPTION(format)},
+	{"--domain", "DOMAIN", "of names that have none", IMPORT_OPTION(domain)},
+	{"--service", "SERVICE", "of mailboxes and domains that name none", IMPORT_OPTION(service)},
 	{"--source", "NAME",
 	 "mark addresses as made by NAME, and leave those that others have made alone",
-	 OPTION(source)},
+	 IMPORT_OPTION(source)},
 	{"--table", "domain|address|member|user|server", "of lines that name none, in json and csv",
-	 OPTION(table)},
-	{"--include", NULL, "read the files that :include: names in aliases", OPTION(include)},
+	 IMPORT_OPTION(table)},
+	{"--include", NULL, "read the files that :include: names in aliases",
+	 IMPORT_OPTION(include)},
 	{"--dry-run", NULL, "say what would be done, field by field, and change nothing",
-	 OPTION(dry_run)},
-	{"--partial", NULL, "import the others when lines are wrong", OPTION(partial)},
+	 IMPORT_OPTION(dry_run)},
+	{"--partial", NULL, "import the others when lines are wrong", IMPORT_OPTION(partial)},
 	{"--update", NULL,
 	 "set the fields that FILE names in records that are there; their other fields stay",
-	 OPTION(update)},
+	 IMPORT_OPTION(update)},
 	{"--replace", NULL,
 	 "replace records that are there, and then remove what FILE does not have: from the "
 	 "tables that it has records of, or with --source what is of that source",
-	 OPTION(replace)},
-	{"--yes", NULL, "remove without asking", OPTION(yes)},
+	 IMPORT_OPTION(replace)},
+	{"--yes", NULL, "remove without asking", IMPORT_OPTION(yes)},
 	COMMAND_OPTION_JSON("print what is done, or would be, and the sums, as JSON: an object a "
 			    "line"),
 	COMMAND_OPTION_END,
 };
 
-struct job {
+struct import_job {
 	const struct command *command;
 	const struct import_options *options;
 	struct command_directory directory;
@@ -85,7 +86,7 @@ static enum bulk_format guess_format(const char *file)
 	return BULK_FORMATS;
 }
 
-static int read_failed(struct job *job, int error)
+static int read_failed(struct import_job *job, int error)
 {
 	directory_teller_end_progress(&job->teller);
 	fprintf(stderr, "stagepost %s: %s: %s\n", job->command->name, job->file.name,
@@ -94,7 +95,7 @@ static int read_failed(struct job *job, int error)
 }
 
 /* A pass over the file or the directory has ended with ERROR. */
-static int pass_failed(struct job *job, int error)
+static int pass_failed(struct import_job *job, int error)
 {
 	directory_teller_end_progress(&job->teller);
 	if (job->directory.server.error == DIRECTORY_ERROR_NONE)
@@ -102,13 +103,13 @@ static int pass_failed(struct job *job, int error)
 	return command_directory_failed(job->command, &job->directory);
 }
 
-static uint64_t count_of_import_event(const struct job *job, enum bulk_event event)
+static uint64_t count_of_import_event(const struct import_job *job, enum bulk_event event)
 {
 	return bulk_import_count(job->import, event);
 }
 
 /* The number of records that would be removed; -errno. */
-static int64_t count_removals(struct job *job)
+static int64_t count_removals(struct import_job *job)
 {
 	int error;
 
@@ -118,7 +119,7 @@ static int64_t count_removals(struct job *job)
 	return error < 0 ? error : (int64_t)count_of_import_event(job, BULK_REMOVED);
 }
 
-static bool is_agreed(struct job *job, int64_t removals)
+static bool is_agreed(struct import_job *job, int64_t removals)
 {
 	char answer[8] = "";
 
@@ -136,12 +137,12 @@ static bool is_agreed(struct job *job, int64_t removals)
 	return fgets(answer, sizeof answer, stdin) != NULL && strcasecmp(answer, "y\n") == 0;
 }
 
-static uint64_t count_wrong(const struct job *job)
+static uint64_t count_wrong(const struct import_job *job)
 {
 	return count_of_import_event(job, BULK_BAD) + count_of_import_event(job, BULK_REFUSED);
 }
 
-static void print_json_summary(const struct job *job)
+static void print_json_summary(const struct import_job *job)
 {
 	static const struct {
 		const char *name;
@@ -164,7 +165,7 @@ static void print_json_summary(const struct job *job)
 	fwrite(buffer_data(&out), 1, out.length, stdout);
 }
 
-static void print_summary(const struct job *job)
+static void print_summary(const struct import_job *job)
 {
 	const char *would = job->options->dry_run ? "would be " : "";
 
@@ -188,7 +189,7 @@ static void print_summary(const struct job *job)
 	putchar('\n');
 }
 
-static int refuse_file(const struct job *job)
+static int refuse_file(const struct import_job *job)
 {
 	fprintf(stderr,
 		"stagepost %s: %" PRIu64 " lines are wrong, nothing was changed; --partial imports "
@@ -197,7 +198,7 @@ static int refuse_file(const struct job *job)
 	return COMMAND_FAILED;
 }
 
-static int apply_import(struct job *job)
+static int apply_import(struct import_job *job)
 {
 	int error = directory_file_pass(&job->file, job->import, bulk_import_apply);
 
@@ -214,7 +215,7 @@ static int apply_import(struct job *job)
 		       : COMMAND_OK;
 }
 
-static int check_and_apply(struct job *job)
+static int check_and_apply(struct import_job *job)
 {
 	const struct import_options *options = job->options;
 	int64_t removals = 0;
@@ -236,7 +237,7 @@ static int check_and_apply(struct job *job)
 	return apply_import(job);
 }
 
-static int run_import(struct job *job)
+static int run_import(struct import_job *job)
 {
 	const struct bulk_import_settings settings = {
 		.mode = job->options->update    ? BULK_UPDATE
@@ -282,7 +283,7 @@ int command_directory_import(const struct command *command, int argc, char **arg
 {
 	struct import_options options = {.format = NULL};
 	struct bulk_settings settings;
-	struct job job = {.command = command, .options = &options};
+	struct import_job job = {.command = command, .options = &options};
 	const char *problem;
 	int status;
 

@@ -22,7 +22,7 @@ struct passwd_options {
 	bool remove;
 };
 
-#define OPTION(field) offsetof(struct passwd_options, field)
+#define PASSWD_OPTION(field) offsetof(struct passwd_options, field)
 
 const struct command_option command_directory_passwd_options[] = {
 	COMMAND_OPTION_CONFIG,
@@ -30,13 +30,14 @@ const struct command_option command_directory_passwd_options[] = {
 	 "scram-sha-256, scram-sha-1 (both by default), yescrypt, bcrypt, argon2 where the system "
 	 "has it. Without scram-sha-256 or scram-sha-1 clients that use these mechanisms are shut "
 	 "out, which is said; with several the password is as safe as by the weakest of them",
-	 OPTION(methods)},
-	{"--create", NULL, "make the user, which must not exist yet", OPTION(create)},
-	{"--remove", NULL, "leave no password, so that the user cannot log in", OPTION(remove)},
+	 PASSWD_OPTION(methods)},
+	{"--create", NULL, "make the user, which must not exist yet", PASSWD_OPTION(create)},
+	{"--remove", NULL, "leave no password, so that the user cannot log in",
+	 PASSWD_OPTION(remove)},
 	COMMAND_OPTION_END,
 };
 
-struct job {
+struct passwd_job {
 	const struct command *command;
 	const struct passwd_options *options;
 	struct command_directory directory;
@@ -52,7 +53,7 @@ struct job {
 	bool has_failed;
 };
 
-static int fail_passwd(const struct job *job, const char *why)
+static int fail_passwd(const struct passwd_job *job, const char *why)
 {
 	fprintf(stderr, "stagepost %s: %s\n", job->command->name, why);
 	return COMMAND_FAILED;
@@ -115,7 +116,7 @@ static const char *explain_password_error(int error)
 	}
 }
 
-static void add_password_field(struct job *job, const char *name, struct str value)
+static void add_password_field(struct passwd_job *job, const char *name, struct str value)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
 
@@ -125,7 +126,7 @@ static void add_password_field(struct job *job, const char *name, struct str val
 }
 
 /* Hashes SECRET by each of the methods, into the fields. */
-static int hash_password_by_methods(struct job *job, struct str secret)
+static int hash_password_by_methods(struct passwd_job *job, struct str secret)
 {
 	struct str methods = str_from(job->options->methods);
 	struct str name;
@@ -145,7 +146,7 @@ static int hash_password_by_methods(struct job *job, struct str secret)
 	return 0;
 }
 
-static int take_password(struct job *job)
+static int take_password(struct passwd_job *job)
 {
 	struct buffer secret CLEANUP(wipe_secret) = {0};
 	int error;
@@ -160,7 +161,7 @@ static int take_password(struct job *job)
 /* --- the user --- */
 
 /* Keeps the user's other fields. */
-static void keep_fields(struct job *job, const struct directory_answer_text *answer)
+static void keep_fields(struct passwd_job *job, const struct directory_answer_text *answer)
 {
 	job->field_count = job->password_count;
 	job->is_inactive = false;
@@ -179,7 +180,7 @@ static void keep_fields(struct job *job, const struct directory_answer_text *ans
 
 static void on_user_record(void *context, const struct directory_answer_text *answer)
 {
-	struct job *job = context;
+	struct passwd_job *job = context;
 
 	job->has_failed = bulk_server_has_failed(&job->directory.server, answer);
 	job->exists = answer->exists;
@@ -191,13 +192,13 @@ static void on_user_record(void *context, const struct directory_answer_text *an
 
 static void on_passwords_stored(void *context, const struct directory_answer_text *answer)
 {
-	struct job *job = context;
+	struct passwd_job *job = context;
 
 	job->has_failed = bulk_server_has_failed(&job->directory.server, answer);
 	bulk_server_stop(&job->directory.server);
 }
 
-static int find_user_record(struct job *job)
+static int find_user_record(struct passwd_job *job)
 {
 	job->question = (struct directory_question){.answered = on_user_record, .context = job};
 	directory_client_get(job->directory.server.client, directory_table_name(DIRECTORY_USER),
@@ -213,7 +214,7 @@ static int find_user_record(struct job *job)
 }
 
 /* Reads the user, as others may have changed it since, and puts it; again, if they do meanwhile. */
-static int change_user(struct job *job)
+static int change_user(struct passwd_job *job)
 {
 	int status = COMMAND_OK;
 
@@ -241,7 +242,7 @@ static int change_user(struct job *job)
 /* --- what the operator should know --- */
 
 /* PLAIN and LOGIN work with every method; SCRAM needs its own keys. */
-static void warn_of_methods(const struct job *job)
+static void warn_of_methods(const struct passwd_job *job)
 {
 	static const struct {
 		enum directory_password_method method;
@@ -266,7 +267,7 @@ static void warn_of_methods(const struct job *job)
 	}
 }
 
-static void warn_of_user_state(const struct job *job)
+static void warn_of_user_state(const struct passwd_job *job)
 {
 	if (!job->options->remove)
 		warn_of_methods(job);
@@ -302,7 +303,7 @@ static const char *check_methods(const char *methods)
 	return NULL;
 }
 
-static int run_passwd(struct job *job)
+static int run_passwd(struct passwd_job *job)
 {
 	int status = find_user_record(job); /* before anybody types a password */
 
@@ -317,7 +318,7 @@ static int run_passwd(struct job *job)
 int command_directory_passwd(const struct command *command, int argc, char **argv)
 {
 	struct passwd_options options = {.methods = "scram-sha-256,scram-sha-1"};
-	struct job job = {.command = command, .options = &options};
+	struct passwd_job job = {.command = command, .options = &options};
 	const char *problem;
 	int status;
 

@@ -89,7 +89,7 @@ int command_directory_watch(const struct command *command, int argc, char **argv
 
 /* --- stats --- */
 
-struct stats_options {
+struct watch_stats_options {
 	struct command_options common;
 	bool count;
 };
@@ -97,13 +97,13 @@ struct stats_options {
 const struct command_option command_directory_stats_options[] = {
 	COMMAND_OPTION_CONFIG,
 	{"--count", NULL, "count the records of each table, which reads all of them",
-	 offsetof(struct stats_options, count)},
+	 offsetof(struct watch_stats_options, count)},
 	COMMAND_OPTION_JSON("print an object of JSON"),
 	COMMAND_OPTION_END,
 };
 
-struct stats {
-	const struct stats_options *options;
+struct watch_stats {
+	const struct watch_stats_options *options;
 	struct command_directory directory;
 	struct directory_question question;
 	bool is_status; /* only whether the data can be reached */
@@ -126,10 +126,10 @@ static bool is_of_status(struct str name)
 	return false;
 }
 
-static void add_stats_value(struct stats *stats, struct str name, struct str value);
+static void add_stats_value(struct watch_stats *stats, struct str name, struct str value);
 
 /* How it ends that the data are held. */
-static void add_end_of_hold(struct stats *stats)
+static void add_end_of_hold(struct watch_stats *stats)
 {
 	if (stats->options->common.json)
 		add_stats_value(stats, STR("ended_by"), STR("stagepost directory accept"));
@@ -141,7 +141,7 @@ static void add_end_of_hold(struct stats *stats)
 			    "that were seen before. Until then mail is deferred (451)."));
 }
 
-static void add_stats_value(struct stats *stats, struct str name, struct str value)
+static void add_stats_value(struct watch_stats *stats, struct str name, struct str value)
 {
 	char copy[64];
 
@@ -169,7 +169,7 @@ static void add_stats_value(struct stats *stats, struct str name, struct str val
 
 static void on_directory_stats(void *context, const struct directory_answer_text *answer)
 {
-	struct stats *stats = context;
+	struct watch_stats *stats = context;
 
 	stats->has_failed = bulk_server_has_failed(&stats->directory.server, answer);
 	for (size_t i = 0; i < answer->result_count; i++) {
@@ -184,7 +184,7 @@ static void on_directory_stats(void *context, const struct directory_answer_text
 	bulk_server_stop(&stats->directory.server);
 }
 
-static bool count_table(struct stats *stats, enum directory_table table)
+static bool count_table(struct watch_stats *stats, enum directory_table table)
 {
 	struct bulk_pages *pages = bulk_pages_new(&stats->directory.server, table, STR(""));
 	const struct directory_record *records;
@@ -203,13 +203,13 @@ static bool count_table(struct stats *stats, enum directory_table table)
 	return result == 0;
 }
 
-static void count_records_of_tables(struct stats *stats)
+static void count_records_of_tables(struct watch_stats *stats)
 {
 	for (unsigned i = DIRECTORY_DOMAIN; i < DIRECTORY_TABLES && !stats->has_failed; i++)
 		stats->has_failed = !count_table(stats, (enum directory_table)i);
 }
 
-static void end_json(struct stats *stats)
+static void end_json(struct watch_stats *stats)
 {
 	json_field(&stats->out, "servers");
 	buffer_append_byte(&stats->out, '[');
@@ -219,8 +219,8 @@ static void end_json(struct stats *stats)
 
 static int tell_stats(const struct command *command, int argc, char **argv, bool is_status)
 {
-	struct stats_options options = {.count = false};
-	struct stats stats = {.options = &options, .is_status = is_status};
+	struct watch_stats_options options = {.count = false};
+	struct watch_stats stats = {.options = &options, .is_status = is_status};
 	int status;
 
 	if (!command_parse_plain(command, argc, argv, &options.common, &status))

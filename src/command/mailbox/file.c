@@ -23,7 +23,7 @@
 
 enum { RETRY_MS = 50 }; /* for a lock that another one has */
 
-struct task {
+struct file_task {
 	struct config *config;
 	const struct config_service *service;
 	struct command_mailbox_options options;
@@ -67,7 +67,7 @@ static struct str without_mbox_line(struct str text)
 							       : text;
 }
 
-static int read_message_to_file(struct task *task)
+static int read_message_to_file(struct file_task *task)
 {
 	struct inject_reader reader = {.descriptor = 0, .removes_nul = true};
 	struct str text;
@@ -89,7 +89,7 @@ static int read_message_to_file(struct task *task)
 }
 
 /* The environment is the mail system's, Delivered-To may be anybody's. */
-static struct str recipient_of_task(const struct task *task)
+static struct str recipient_of_task(const struct file_task *task)
 {
 	const char *named = task->options.recipient;
 
@@ -127,7 +127,7 @@ const struct config_service *mailbox_command_service(const struct config *config
 
 /* The sender's copy, of senders in the domains of this configuration that have the same service;
  * the directory is not asked. */
-static void add_sent(struct task *task)
+static void add_sent(struct file_task *task)
 {
 	struct str sender = mailbox_copies_sender(&task->copies);
 	const struct config_domain *domain =
@@ -138,7 +138,7 @@ static void add_sent(struct task *task)
 	task->sent = is_kept ? mailbox_copies_add_sent(&task->copies, sender) : MAILBOX_NO_COPY;
 }
 
-static int set_up_filing_task(struct task *task)
+static int set_up_filing_task(struct file_task *task)
 {
 	struct str recipient = recipient_of_task(task);
 	const char *sender = task->options.sender;
@@ -163,7 +163,7 @@ static int set_up_filing_task(struct task *task)
 	return 0;
 }
 
-static int decode_message_to_file(struct task *task)
+static int decode_message_to_file(struct file_task *task)
 {
 	char program[OS_PROCESS_PATH_SIZE + sizeof "/decode"];
 	int error = program_directory_find(program);
@@ -177,7 +177,7 @@ static int decode_message_to_file(struct task *task)
 }
 
 /* Of quotas only the setting counts, as the directory is not asked. */
-static int decide_copy_of_recipient(struct task *task)
+static int decide_copy_of_recipient(struct file_task *task)
 {
 	struct mail_quota quota;
 
@@ -200,7 +200,7 @@ static int decide_copy_of_recipient(struct task *task)
  * what failed in detail is for the log, and for a person at a terminal. */
 static void note_filing_event(void *context, const struct filing_event *event)
 {
-	const struct task *task = context;
+	const struct file_task *task = context;
 	const struct mailbox_note told = mailbox_note_of(event);
 
 	if (task->has_log)
@@ -209,14 +209,14 @@ static void note_filing_event(void *context, const struct filing_event *event)
 		complain_about_task(0, "%s", event->text);
 }
 
-static void open_log_of_filing(struct task *task)
+static void open_log_of_filing(struct file_task *task)
 {
 	task->has_log = task->config->log_target == CONFIG_LOG_SYSLOG;
 	if (task->has_log)
 		log_settings_apply("mailbox", task->config);
 }
 
-static int exit_status_of_task(const struct task *task)
+static int exit_status_of_task(const struct file_task *task)
 {
 	const struct mail_verdict *verdict = &task->message.copies[task->own].verdict;
 
@@ -231,7 +231,7 @@ static int exit_status_of_task(const struct task *task)
 
 /* Whether another attempt soon may do better: for the lock, or for what an attempt that was lost
  * leaves unknown. What is settled is not tried again. */
-static bool must_wait_for_another_attempt(struct task *task)
+static bool must_wait_for_another_attempt(struct file_task *task)
 {
 	struct filing_message *message = &task->message;
 	const struct filing_copy *own = &message->copies[task->own];
@@ -251,7 +251,7 @@ static bool must_wait_for_another_attempt(struct task *task)
 
 /* The sender's copy is an attempt of its own: whoever runs the command is told of the recipient's.
  */
-static void log_sent(const struct task *task)
+static void log_sent(const struct file_task *task)
 {
 	const struct filing_copy *sent =
 		task->sent != MAILBOX_NO_COPY ? &task->message.copies[task->sent] : NULL;
@@ -266,7 +266,7 @@ static void log_sent(const struct task *task)
 			  log_string(text, sent->verdict.text));
 }
 
-static int file_message_of_task(struct task *task)
+static int file_message_of_task(struct file_task *task)
 {
 	int64_t until_us =
 		os_clock_monotonic_us() + task->config->record.lock_timeout * (int64_t)SECOND_US;
@@ -293,7 +293,7 @@ static int file_message_of_task(struct task *task)
 	return exit_status_of_task(task);
 }
 
-static int run_filing_task(struct task *task)
+static int run_filing_task(struct file_task *task)
 {
 	int status = read_message_to_file(task);
 	int error;
@@ -334,7 +334,7 @@ static int check_user_of_mailboxes(const struct config *config)
 
 int mailbox_command_file(const struct command *command, int argc, char **argv)
 {
-	struct task task = {.arena = NULL};
+	struct file_task task = {.arena = NULL};
 	int status;
 
 	if (!command_parse_plain(command, argc, argv, &task.options.common, &status))

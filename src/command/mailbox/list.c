@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAGE = 500 }; /* messages asked for at once */
+enum { LIST_PAGE = 500 }; /* messages asked for at once */
 
 struct look {
 	const struct command *command;
@@ -210,7 +210,7 @@ static int list_all(struct look *look, struct record_query *query, uint64_t most
 
 		before = look->count;
 		query->after = look->last;
-		query->limit = left < PAGE ? (unsigned)left : PAGE;
+		query->limit = left < LIST_PAGE ? (unsigned)left : LIST_PAGE;
 		if (record_list(look->record, query, print_listed_record, look) != 0)
 			return fail_record_listing(look);
 	} while (look->count - before == query->limit && look->count < most);

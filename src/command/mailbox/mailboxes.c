@@ -4,7 +4,7 @@
 #include "base/table.h"
 #include <stdlib.h>
 
-enum { PAGE = 500 };
+enum { MAILBOXES_PAGE = 500 };
 
 struct mailbox_listed {
 	UT_hash_handle hh;
@@ -67,11 +67,11 @@ int mailbox_list_read(struct mailbox_list *list, struct record *record, struct s
 	int error;
 
 	do {
-		const struct record_query query = {.after = reading.last, .limit = PAGE};
+		const struct record_query query = {.after = reading.last, .limit = MAILBOXES_PAGE};
 
 		reading.count = 0;
 		error = record_list(record, &query, take_places_of_record, &reading);
-	} while (error == 0 && reading.count == PAGE);
+	} while (error == 0 && reading.count == MAILBOXES_PAGE);
 	return error;
 }
 

@@ -18,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-struct task {
+struct repair_task {
 	const struct command *command;
 	struct command_mailbox_options options;
 	struct config *config;
@@ -35,14 +35,14 @@ struct task {
 
 /* ---- what is printed ---- */
 
-static void end_progress(struct task *task)
+static void end_progress(struct repair_task *task)
 {
 	if (task->has_progress)
 		fputc('\n', stderr);
 	task->has_progress = false;
 }
 
-static void flush_repair_findings(struct task *task)
+static void flush_repair_findings(struct repair_task *task)
 {
 	end_progress(task);
 	mailbox_command_print(&task->out);
@@ -51,7 +51,7 @@ static void flush_repair_findings(struct task *task)
 
 static void on_mailbox_repair_progress(void *context, uint64_t rows)
 {
-	struct task *task = context;
+	struct repair_task *task = context;
 	int64_t now_us = os_clock_monotonic_us();
 	bool is_terminal = isatty(STDERR_FILENO);
 
@@ -94,7 +94,7 @@ static void append_repair_finding_text(struct buffer *out,
 
 static void on_repair_finding(void *context, const struct filing_repair_finding *finding)
 {
-	struct task *task = context;
+	struct repair_task *task = context;
 
 	task->counts[finding->kind]++;
 	if (!finding->is_repaired && finding->kind != FILING_REPAIR_RECENT)
@@ -106,7 +106,7 @@ static void on_repair_finding(void *context, const struct filing_repair_finding 
 	flush_repair_findings(task);
 }
 
-static void print_counts(struct task *task)
+static void print_counts(struct repair_task *task)
 {
 	struct buffer *out = &task->out;
 
@@ -135,7 +135,7 @@ static void print_counts(struct task *task)
 static struct mailstore *store_for(void *context, const struct record_mailbox *mailbox,
 				   const char **why_out)
 {
-	struct task *task = context;
+	struct repair_task *task = context;
 	const struct config_service *service =
 		mailbox_command_service(task->config, task->options.service, mailbox->user);
 	struct mailstore **store;
@@ -155,13 +155,13 @@ static struct mailstore *store_for(void *context, const struct record_mailbox *m
 static void decode_repaired_message(void *context, const struct ipc_content *content,
 				    struct arena *arena, struct decode_message *out)
 {
-	const struct task *task = context;
+	const struct repair_task *task = context;
 
 	decode_apart(task->decoder, content, arena, out);
 }
 
 /* The folders that copies go to, also if the record does not know them any more. */
-static void add_usual(struct task *task, struct mailbox_list *list, struct str user)
+static void add_usual(struct repair_task *task, struct mailbox_list *list, struct str user)
 {
 	const struct config_service *service =
 		mailbox_command_service(task->config, task->options.service, user);
@@ -173,7 +173,7 @@ static void add_usual(struct task *task, struct mailbox_list *list, struct str u
 }
 
 /* Those of which the record may have nothing any more. */
-static void add_found(struct task *task, struct mailbox_list *list)
+static void add_found(struct repair_task *task, struct mailbox_list *list)
 {
 	const char *name = task->options.service;
 
@@ -186,7 +186,7 @@ static void add_found(struct task *task, struct mailbox_list *list)
 	}
 }
 
-static int add_all_mailboxes(struct task *task, struct mailbox_list *list)
+static int add_all_mailboxes(struct repair_task *task, struct mailbox_list *list)
 {
 	struct record_mailbox only = {.user = STR("")};
 	struct arena *arena = arena_new();
@@ -208,7 +208,7 @@ static int add_all_mailboxes(struct task *task, struct mailbox_list *list)
 	return error;
 }
 
-static int compare_all_mailboxes(struct task *task)
+static int compare_all_mailboxes(struct repair_task *task)
 {
 	struct mailbox_list list = {.table = NULL};
 	int error = add_all_mailboxes(task, &list);
@@ -228,7 +228,7 @@ static int compare_all_mailboxes(struct task *task)
 	return COMMAND_FAILED;
 }
 
-static int find_decoder(struct task *task)
+static int find_decoder(struct repair_task *task)
 {
 	int error = program_directory_find(task->decoder);
 
@@ -242,14 +242,14 @@ static int find_decoder(struct task *task)
 
 /* ---- a new record ---- */
 
-static int say_why(const struct task *task, const struct buffer *why)
+static int say_why(const struct repair_task *task, const struct buffer *why)
 {
 	fprintf(stderr, "stagepost %s: " STR_FORMAT "\n", task->command->name,
 		STR_ARGUMENTS(buffer_view(why)));
 	return COMMAND_FAILED;
 }
 
-static void print_rebuild(struct task *task, const char *problem, uint64_t messages,
+static void print_rebuild(struct repair_task *task, const char *problem, uint64_t messages,
 			  const struct buffer *kept)
 {
 	struct buffer *out = &task->out;
@@ -275,7 +275,8 @@ static void print_rebuild(struct task *task, const char *problem, uint64_t messa
 }
 
 /* Compares the new file with the mailboxes before anybody else sees it. */
-static int fill_rebuilt(struct task *task, struct record_rebuild *rebuild, struct buffer *why)
+static int fill_rebuilt(struct repair_task *task, struct record_rebuild *rebuild,
+			struct buffer *why)
 {
 	const char *problem = record_rebuild_problem(rebuild);
 	struct buffer kept CLEANUP(buffer_clear) = {0};
@@ -301,7 +302,7 @@ static int fill_rebuilt(struct task *task, struct record_rebuild *rebuild, struc
 	return status;
 }
 
-static int rebuild_record(struct task *task)
+static int rebuild_record(struct repair_task *task)
 {
 	struct buffer why CLEANUP(buffer_clear) = {0};
 	struct record_rebuild *made = NULL;
@@ -323,7 +324,7 @@ static int rebuild_record(struct task *task)
 	return compare_all_mailboxes(task);
 }
 
-static int run_mailbox_repair(struct task *task)
+static int run_mailbox_repair(struct repair_task *task)
 {
 	int status;
 
@@ -351,7 +352,7 @@ static int run_mailbox_repair(struct task *task)
 }
 
 /* False, after a message: -r names what cannot be a mailbox, or -s no service that has some. */
-static bool are_words_valid(const struct task *task)
+static bool are_words_valid(const struct repair_task *task)
 {
 	const char *name = task->options.service;
 	const char *user = task->options.recipient;
@@ -375,7 +376,7 @@ static bool are_words_valid(const struct task *task)
 
 int mailbox_command_repair(const struct command *command, int argc, char **argv)
 {
-	struct task task = {.command = command, .progress_us = os_clock_monotonic_us()};
+	struct repair_task task = {.command = command, .progress_us = os_clock_monotonic_us()};
 	int status;
 
 	if (!command_parse_plain(command, argc, argv, &task.options.common, &status))

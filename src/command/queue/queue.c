@@ -14,7 +14,7 @@ static const struct command_exit order_exits[] = {
 	{0, NULL},
 };
 
-static const struct command_exit repair_exits[] = {
+static const struct command_exit queue_repair_exits[] = {
 	{COMMAND_OK, "every message has its true number"},
 	{COMMAND_FAILED, "something is damaged or was moved to damaged/, or the repair has failed"},
 	{COMMAND_USAGE, "the command line is wrong"},
@@ -86,7 +86,7 @@ const struct command command_queue_subcommands[] = {
 	 "May be interrupted: run it again, until then the mail system does not start.\n"
 	 "A backup does not know what was delivered since: of such a queue say --restored or "
 	 "--hold.\n",
-	 command_queue_repair, command_queue_repair_options, repair_exits, NULL},
+	 command_queue_repair, command_queue_repair_options, queue_repair_exits, NULL},
 	{"queue adopt", "DIRECTORY", "Takes over the messages of another queue directory.",
 	 "For the disk of a host that is dead. The mail system may run here, not there.\n"
 	 "Each message becomes a new one with the recipients that are not done; successes that\n"

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { HEADER_MAX = 1 << 20, PIECE = 1 << 20, TRIES = 5 };
+enum { HEADER_MAX = 1 << 20, SHOW_PIECE = 1 << 20, TRIES = 5 };
 
 /* What is shown of a message. */
 struct shown {
@@ -245,7 +245,7 @@ static int read_piece(struct queue_store *store, const struct listing_entry *ent
 {
 	const enum mail_stage *stage = entry->is_preprocessed ? NULL : &entry->stage;
 	uint64_t left = entry->control->envelope->size - from;
-	size_t size = left < PIECE ? (size_t)left : PIECE;
+	size_t size = left < SHOW_PIECE ? (size_t)left : SHOW_PIECE;
 	ssize_t count;
 	int result;
 

@@ -8,7 +8,7 @@
 #include "supervisor/talk/drain.h"
 #include "supervisor/talk/manager.h"
 
-struct stats {
+struct stats_manager_stats {
 	bool json;
 	struct buffer text;
 };
@@ -35,7 +35,7 @@ static bool read_pause(struct str text, struct pause *out)
 	       str_to_u64(left, &out->left_ms) && str_to_u64(jobs, &out->jobs);
 }
 
-static void add_pause(struct stats *stats, const struct pause *pause, bool is_first)
+static void add_pause(struct stats_manager_stats *stats, const struct pause *pause, bool is_first)
 {
 	char until[TIMESTAMP_SIZE];
 
@@ -72,7 +72,7 @@ static void ignore_order_answer_of_stats(void *context, struct mail_id id,
 }
 
 /* Without a manager nothing is paused. */
-static void add_pauses(struct stats *stats, const char *run)
+static void add_pauses(struct stats_manager_stats *stats, const char *run)
 {
 	struct buffer question CLEANUP(buffer_clear) = {0};
 	struct buffer told CLEANUP(buffer_clear) = {0};
@@ -124,7 +124,8 @@ static bool read_word(struct str told, struct server_word *out)
 	return str_split(&out->text, ' ', &out->status);
 }
 
-static void add_server_word(struct stats *stats, const struct server_word *word, bool is_first)
+static void add_server_word(struct stats_manager_stats *stats, const struct server_word *word,
+			    bool is_first)
 {
 	uint64_t ago = 0;
 	uint64_t amount = 0;
@@ -165,7 +166,7 @@ static void add_server_word(struct stats *stats, const struct server_word *word,
 	buffer_append_byte(&stats->text, '}');
 }
 
-static void add_server_words(struct stats *stats, const char *run)
+static void add_server_words(struct stats_manager_stats *stats, const char *run)
 {
 	struct buffer question CLEANUP(buffer_clear) = {0};
 	struct buffer told CLEANUP(buffer_clear) = {0};
@@ -192,7 +193,7 @@ static void add_server_words(struct stats *stats, const char *run)
 }
 
 /* Of who lets the queue drain. */
-static void add_drain(struct stats *stats, const char *run)
+static void add_drain(struct stats_manager_stats *stats, const char *run)
 {
 	char since[TIMESTAMP_SIZE];
 	int64_t since_us;
@@ -211,7 +212,7 @@ static void add_drain(struct stats *stats, const char *run)
 
 void command_stats_manager(struct buffer *out, bool is_json, const char *run)
 {
-	struct stats stats = {.json = is_json};
+	struct stats_manager_stats stats = {.json = is_json};
 
 	add_drain(&stats, run);
 	add_pauses(&stats, run);

@@ -158,7 +158,7 @@ static void print_all(struct trigger_list *list, bool json, bool count)
 		       (unsigned long long)list->holds);
 }
 
-struct list_options {
+struct trigger_list_options {
 	struct command_options common;
 	bool count;
 	bool holds;
@@ -169,15 +169,16 @@ static const struct command_option list_option_rows[] = {
 	{"--count", NULL,
 	 "say how many messages wait for each: reads the whole queue, and asks the manager about "
 	 "those that were never tried",
-	 offsetof(struct list_options, count)},
-	{"--holds", NULL, "list what operators hold as well", offsetof(struct list_options, holds)},
+	 offsetof(struct trigger_list_options, count)},
+	{"--holds", NULL, "list what operators hold as well",
+	 offsetof(struct trigger_list_options, holds)},
 	COMMAND_OPTION_JSON("one JSON object a line"),
 	COMMAND_OPTION_END,
 };
 
 static int list_triggers(const struct command *command, int argc, char **argv)
 {
-	struct list_options options = {.count = false};
+	struct trigger_list_options options = {.count = false};
 	struct manager_why why = {.run = NULL};
 	const struct listing_filter everything = {
 		.ask_why = manager_why_ask, .why_context = &why, .wants_triggers_only = true};

@@ -12,8 +12,9 @@
 
 enum { MESSAGE_DESCRIPTOR = 0, ENVELOPE_DESCRIPTOR = 1 };
 
-static const char NAME[] = "stagepost enqueue";
-static const struct command_mail MAIL = {NAME, inject_queue_status, INJECT_QUEUE_CONFIG};
+static const char ENQUEUE_NAME[] = "stagepost enqueue";
+static const struct command_mail ENQUEUE_MAIL = {ENQUEUE_NAME, inject_queue_status,
+						 INJECT_QUEUE_CONFIG};
 
 /* First the message, then the envelope, as callers write them. */
 static int receive_injected_mail(const struct config *config, struct inject_message *message,
@@ -46,7 +47,7 @@ static int enqueue_injected_mail(const struct config *config,
 	int error = inject_message_open(config, caller, link, &message, &reason);
 
 	if (error < 0)
-		return command_mail_refused(&MAIL, config, caller, error, &reason);
+		return command_mail_refused(&ENQUEUE_MAIL, config, caller, error, &reason);
 	envelope = mail_envelope_new();
 	error = receive_injected_mail(config, message, envelope, &reason);
 	envelope->trigger = str_from(trigger);
@@ -55,9 +56,9 @@ static int enqueue_injected_mail(const struct config *config,
 	else
 		error = inject_message_commit(message, stage, envelope);
 	if (error < 0)
-		error = command_mail_refused(&MAIL, config, caller, error, &reason);
+		error = command_mail_refused(&ENQUEUE_MAIL, config, caller, error, &reason);
 	else
-		command_mail_accepted(&MAIL, config, caller, envelope);
+		command_mail_accepted(&ENQUEUE_MAIL, config, caller, envelope);
 	mail_envelope_free(envelope);
 	return error;
 }
@@ -87,13 +88,13 @@ static bool may_wait_for(const char *trigger)
 		return true;
 	if (!queue_trigger_name_is_valid(name) || queue_trigger_name_is_ours(name)) {
 		fprintf(stderr, "%s: \"%s\" is no name of a trigger to wait for; allowed: %s\n",
-			NAME, trigger, QUEUE_TRIGGER_NAMES_TO_WAIT_FOR);
+			ENQUEUE_NAME, trigger, QUEUE_TRIGGER_NAMES_TO_WAIT_FOR);
 		return false;
 	}
 	if (!os_process_is_privileged() || os_process_was_started_by_owner(&caller))
 		return true;
 	fprintf(stderr, "%s: only root and the queue's owner may let mail wait for a trigger\n",
-		NAME);
+		ENQUEUE_NAME);
 	return false;
 }
 
@@ -115,12 +116,12 @@ int command_enqueue(const struct command *command, int argc, char **argv)
 	if (!may_wait_for(options.trigger))
 		return INJECT_QUEUE_BUG;
 	os_process_caller_find(&caller);
-	config = command_mail_begin(&MAIL, options.common.config_file, &link, &status);
+	config = command_mail_begin(&ENQUEUE_MAIL, options.common.config_file, &link, &status);
 	if (config == NULL)
 		return status;
 	if (link != NULL && (stage != MAIL_STAGE_SUBMIT || *options.trigger != '\0')) {
 		fprintf(stderr, "%s: only root and the queue's owner may use -s and --trigger\n",
-			NAME);
+			ENQUEUE_NAME);
 		status = INJECT_QUEUE_FOLDER;
 	} else {
 		status = enqueue_injected_mail(config, &caller, link, stage, options.trigger);

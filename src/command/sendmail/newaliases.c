@@ -35,7 +35,7 @@ struct sizes {
 	uint64_t bytes;   /* of names and addresses */
 };
 
-struct job {
+struct newaliases_job {
 	struct command_directory directory;
 	struct bulk_settings settings;
 	struct directory_teller teller;
@@ -109,7 +109,7 @@ static int file_failed(const struct directory_file *file, int error)
 	return INJECT_NO_INPUT;
 }
 
-static int directory_failed(const struct job *job)
+static int directory_failed(const struct newaliases_job *job)
 {
 	fprintf(stderr, "newaliases: %s\n", bulk_server_problem(&job->directory.server));
 	switch (bulk_server_errno(&job->directory.server)) {
@@ -124,7 +124,7 @@ static int directory_failed(const struct job *job)
 
 /* --- the work --- */
 
-static int each_alias_file(struct job *job,
+static int each_alias_file(struct newaliases_job *job,
 			   int (*pass)(struct bulk_import *import, struct bulk_reader *reader))
 {
 	for (size_t i = 0; i < job->file_count; i++) {
@@ -138,7 +138,7 @@ static int each_alias_file(struct job *job,
 	return INJECT_OK;
 }
 
-static int print_sizes(struct job *job)
+static int print_sizes(struct newaliases_job *job)
 {
 	for (size_t i = 0; i < job->file_count; i++) {
 		struct sizes sizes = {0};
@@ -153,7 +153,7 @@ static int print_sizes(struct job *job)
 	return INJECT_OK;
 }
 
-static bool was_told(const struct job *job)
+static bool was_told(const struct newaliases_job *job)
 {
 	return bulk_import_count(job->import, BULK_BAD) +
 		       bulk_import_count(job->import, BULK_KEPT) +
@@ -161,7 +161,7 @@ static bool was_told(const struct job *job)
 	       0;
 }
 
-static int import_all(struct job *job)
+static int import_all(struct newaliases_job *job)
 {
 	int status = each_alias_file(job, bulk_import_check);
 
@@ -176,7 +176,7 @@ static int import_all(struct job *job)
 }
 
 /* Opens all files before anything is changed. */
-static int open_alias_files(struct job *job)
+static int open_alias_files(struct newaliases_job *job)
 {
 	const struct config_directory *config = &job->directory.config->directory;
 
@@ -195,7 +195,7 @@ static int open_alias_files(struct job *job)
 	return INJECT_OK;
 }
 
-static int run_newaliases(struct job *job)
+static int run_newaliases(struct newaliases_job *job)
 {
 	const struct bulk_import_settings settings = {.mode = BULK_REPLACE,
 						      .source = SOURCE,
@@ -237,7 +237,7 @@ static bool has_configured_directory(const char *file, int *status_out)
 
 int command_newaliases_run(const char *file, const char *domain)
 {
-	struct job job = {.settings = {.source = SOURCE, .include = true}};
+	struct newaliases_job job = {.settings = {.source = SOURCE, .include = true}};
 	int status;
 
 	if (os_process_is_privileged()) {

@@ -20,8 +20,9 @@
 
 enum { ADDRESS_FLAGS = MAIL_ADDRESS_UTF8 | MAIL_ADDRESS_ROOT };
 
-static const char NAME[] = "sendmail";
-static const struct command_mail MAIL = {NAME, inject_exit_status, INJECT_TRY_LATER};
+static const char SENDMAIL_NAME[] = "sendmail";
+static const struct command_mail SENDMAIL_MAIL = {SENDMAIL_NAME, inject_exit_status,
+						  INJECT_TRY_LATER};
 
 /* One message. */
 struct sending {
@@ -123,8 +124,8 @@ static int take_header_recipient(void *context, struct str place,
 			break;
 		mail_text_append(&name, element->text, MAIL_TEXT_ASCII);
 		fprintf(stderr,
-			"%s: taken for a part of a name, in " STR_FORMAT ": " STR_FORMAT "\n", NAME,
-			STR_ARGUMENTS(place), STR_ARGUMENTS(buffer_view(&name)));
+			"%s: taken for a part of a name, in " STR_FORMAT ": " STR_FORMAT "\n",
+			SENDMAIL_NAME, STR_ARGUMENTS(place), STR_ARGUMENTS(buffer_view(&name)));
 		break;
 	case HEADER_ELEMENT_REST:
 		break;
@@ -246,12 +247,12 @@ static void report_bad(struct sending *sending)
 
 	if (sending->bad.count == 0)
 		return;
-	sendmail_bad_print(NAME, &sending->bad);
+	sendmail_bad_print(SENDMAIL_NAME, &sending->bad);
 	error = sendmail_bad_report(&sending->bad, sending->config, sending->caller, sending->link,
 				    sending->envelope, buffer_view(&sending->completed),
 				    &sending->reason);
 	if (error < 0)
-		(void)command_mail_refused(&MAIL, sending->config, sending->caller, error,
+		(void)command_mail_refused(&SENDMAIL_MAIL, sending->config, sending->caller, error,
 					   &sending->reason);
 }
 
@@ -277,9 +278,10 @@ static int deliver_from_input(const struct config *config, const struct sendmail
 	sending.envelope->envid = str_from(options->envid);
 	error = send_injected_message(&sending, argv);
 	if (error < 0)
-		status = command_mail_refused(&MAIL, config, caller, error, &sending.reason);
+		status = command_mail_refused(&SENDMAIL_MAIL, config, caller, error,
+					      &sending.reason);
 	else
-		command_mail_accepted(&MAIL, config, caller, sending.envelope);
+		command_mail_accepted(&SENDMAIL_MAIL, config, caller, sending.envelope);
 	if (error == 0)
 		report_bad(&sending);
 	inject_header_clear(&sending.header);
@@ -298,15 +300,16 @@ static int deliver_input(const struct sendmail_options *options, const char *fil
 
 	if (options->mode == SENDMAIL_DELIVER && argv[options->first] == NULL &&
 	    !options->from_header) {
-		fprintf(stderr, "%s: no recipients; give them as arguments, or use -t\n", NAME);
+		fprintf(stderr, "%s: no recipients; give them as arguments, or use -t\n",
+			SENDMAIL_NAME);
 		return INJECT_USAGE;
 	}
 	os_process_caller_find(&caller);
-	config = command_mail_begin(&MAIL, file, &link, &status);
+	config = command_mail_begin(&SENDMAIL_MAIL, file, &link, &status);
 	if (config == NULL)
 		return status;
 	status = options->mode == SENDMAIL_SESSION
-			 ? sendmail_session_run(&MAIL, config, &caller, link)
+			 ? sendmail_session_run(&SENDMAIL_MAIL, config, &caller, link)
 			 : deliver_from_input(config, options, &caller, link, argv);
 	inject_link_close(link);
 	config_free(config);

@@ -69,13 +69,13 @@ static void on_tls_trial_ended(void *context, const struct mail_verdict *failure
 	os_loop_stop(trial->loop);
 }
 
-static const struct remote_probe_handler handler = {on_tried, on_tls_trial_ended};
+static const struct remote_probe_handler tls_handler = {on_tried, on_tls_trial_ended};
 
 static int try_all(const struct command *command, const struct remote_probe_settings *settings,
 		   struct trial *trial)
 {
 	struct remote_probe *probe =
-		remote_probe_new(settings, trial->destination, &handler, trial);
+		remote_probe_new(settings, trial->destination, &tls_handler, trial);
 
 	if (probe == NULL)
 		return command_usage(command, "not a domain, and not HOST:PORT");

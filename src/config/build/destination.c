@@ -4,7 +4,7 @@
 #include "config/type/value.h"
 #include <string.h>
 
-static const char ALLOWED[] = "NAME, \".NAME\", \"mx:NAME\", \"mx:*.NAME\", \"*\"";
+static const char DESTINATION_ALLOWED[] = "NAME, \".NAME\", \"mx:NAME\", \"mx:*.NAME\", \"*\"";
 
 static const struct {
 	const char *prefix;
@@ -98,7 +98,7 @@ void config_add_destinations(struct config *config, const struct config_tree *tr
 		if (parse_destination_mask(config, s->title, destination))
 			check_destination_order(config, destination, s, problems);
 		else
-			config_problem_report_section(s, "not a mask of destinations", ALLOWED,
-						      problems);
+			config_problem_report_section(s, "not a mask of destinations",
+						      DESTINATION_ALLOWED, problems);
 	}
 }

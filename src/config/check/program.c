@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ALLOWED "a user that no process of Stagepost runs as, or %u"
+#define PROGRAM_ALLOWED "a user that no process of Stagepost runs as, or %u"
 
 /* The program must not depend on the message. */
 static void check_command(const struct config_service *service,
@@ -57,7 +57,7 @@ static void check_program_user(const struct config *config, const struct config_
 			  : "must be set: the program would have the rights of %s",
 		 process);
 	config_problem_add(problems, is_given ? use->line : section->line, setting,
-			   str_from(is_given ? name : ""), message, ALLOWED);
+			   str_from(is_given ? name : ""), message, PROGRAM_ALLOWED);
 }
 
 void config_check_program(const struct config *config, const struct config_service *service,

@@ -23,13 +23,13 @@ static void append_route(struct str token, struct buffer *out)
 }
 
 /* Statements are "NAME = VALUE", "NAME = { VALUE, ... }", "NAME TITLE {" and "}". */
-struct place {
+struct hide_place {
 	struct str name; /* of the setting whose values follow, or the last word */
 	bool is_value;
 	bool is_list;
 };
 
-static void move_on(struct place *place, enum token_kind kind, struct str token)
+static void move_on(struct hide_place *place, enum token_kind kind, struct str token)
 {
 	switch (kind) {
 	case TOKEN_ASSIGN:
@@ -39,7 +39,7 @@ static void move_on(struct place *place, enum token_kind kind, struct str token)
 		place->is_list = place->is_value;
 		break;
 	case TOKEN_CLOSE:
-		*place = (struct place){STR(""), false, false};
+		*place = (struct hide_place){STR(""), false, false};
 		break;
 	case TOKEN_WORD:
 	case TOKEN_STRING:
@@ -53,7 +53,7 @@ static void move_on(struct place *place, enum token_kind kind, struct str token)
 	}
 }
 
-static bool is_secret(const struct place *place, bool keeps_key)
+static bool is_secret(const struct hide_place *place, bool keeps_key)
 {
 	if (!place->is_value)
 		return false;
@@ -74,7 +74,7 @@ void config_hide_secrets(struct str text, bool keeps_key, struct buffer *out)
 {
 	struct config_problems problems = {0};
 	struct config_reader reader = {.text = text, .line = 1, .problems = &problems};
-	struct place place = {STR(""), false, false};
+	struct hide_place place = {STR(""), false, false};
 	size_t done = 0;
 
 	for (;;) {

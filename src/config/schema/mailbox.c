@@ -2,10 +2,10 @@
 /* The settings of the sections record and rule. */
 #include "config/schema/row.h"
 
-static const struct config_word backend_words[] = {{"sqlite", CONFIG_RECORD_SQLITE},
-						   {"postgresql", CONFIG_RECORD_POSTGRESQL},
-						   {"mariadb", CONFIG_RECORD_MARIADB},
-						   {NULL, 0}};
+static const struct config_word mailbox_backend_words[] = {{"sqlite", CONFIG_RECORD_SQLITE},
+							   {"postgresql", CONFIG_RECORD_POSTGRESQL},
+							   {"mariadb", CONFIG_RECORD_MARIADB},
+							   {NULL, 0}};
 
 static const struct config_word automatic_words[] = {{"any", CONFIG_RULE_ANY},
 						     {"yes", CONFIG_RULE_AUTOMATIC},
@@ -16,7 +16,7 @@ static const struct config_word automatic_words[] = {{"any", CONFIG_RULE_ANY},
 
 const struct config_setting config_schema_record[] = {
 	SETTING(RECORD, "backend", word, AT(config_record, backend), INITIAL("sqlite"),
-		WORDS(backend_words),
+		WORDS(mailbox_backend_words),
 		MEANING("Where the record is: an SQLite file on this machine, PostgreSQL, or "
 			"MariaDB or MySQL. Servers on several machines that file into the same "
 			"mailboxes must share one.")),

@@ -7,15 +7,15 @@ static const struct config_word users_words[] = {{"directory", CONFIG_AUTH_DIREC
 						 {"dovecot", CONFIG_AUTH_DOVECOT},
 						 {"ldap", CONFIG_AUTH_LDAP},
 						 {NULL, 0}};
-static const struct config_word backend_words[] = {{"sqlite", CONFIG_BACKEND_SQLITE},
-						   {"postgresql", CONFIG_BACKEND_POSTGRESQL},
-						   {"ldap", CONFIG_BACKEND_LDAP},
-						   {"servers", CONFIG_BACKEND_SERVERS},
-						   {NULL, 0}};
+static const struct config_word users_backend_words[] = {{"sqlite", CONFIG_BACKEND_SQLITE},
+							 {"postgresql", CONFIG_BACKEND_POSTGRESQL},
+							 {"ldap", CONFIG_BACKEND_LDAP},
+							 {"servers", CONFIG_BACKEND_SERVERS},
+							 {NULL, 0}};
 
 const struct config_setting config_schema_users[] = {
 	SETTING(DIRECTORY, "backend", word, AT(config_directory, backend), INITIAL("sqlite"),
-		WORDS(backend_words),
+		WORDS(users_backend_words),
 		MEANING("The backend that has the data: an SQLite file on this machine, "
 			"PostgreSQL, LDAP, or other Stagepost directory servers.")),
 	SETTING(DIRECTORY, "path", path, AT(config_directory, path),

@@ -113,7 +113,7 @@ const struct config_type config_type_fingerprints = {
 	.print = config_type_print_text};
 
 /* OpenSSL's names of those with forward secrecy; the first six authenticate what they encrypt. */
-static const char *const ciphers[] = {
+static const char *const tls_ciphers[] = {
 	"ECDHE-ECDSA-AES256-GCM-SHA384", "ECDHE-RSA-AES256-GCM-SHA384",
 	"ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-RSA-AES128-GCM-SHA256",
 	"ECDHE-ECDSA-CHACHA20-POLY1305", "ECDHE-RSA-CHACHA20-POLY1305",
@@ -130,8 +130,8 @@ static struct config_complaint parse_cipher(const struct config_setting *setting
 	(void)setting;
 	if (str_starts_with(text, STR("TLS_")))
 		return config_type_complain("the ciphers of TLS 1.3 cannot be chosen");
-	for (size_t i = 0; i < COUNT_OF(ciphers); i++)
-		if (str_equal(text, str_from(ciphers[i])))
+	for (size_t i = 0; i < COUNT_OF(tls_ciphers); i++)
+		if (str_equal(text, str_from(tls_ciphers[i])))
 			return config_type_keep(config, text, place);
 	return config_type_complain("not a cipher of TLS 1.2 that can be used");
 }

@@ -36,7 +36,7 @@ static const uint64_t IDENTITIES = CAPABILITY(CAP_SETUID) | CAPABILITY(CAP_SETGI
 	}
 
 /* The programs of process "mailbox"; RIGHTS_RECORD is what the backend of each has. */
-#define FILES_ONCE(program)                                                                       \
+#define RIGHTS_FILES_ONCE(program)                                                                \
 	{                                                                                         \
 		program, "process", FILES, {NULL}, {"send", "directory", "decode"},               \
 			RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_OUTSIDE |            \
@@ -182,9 +182,9 @@ static const struct rights table[] = {
 	  {RIGHTS_SYSTEM, "/proc/fs/ext4", false},
 	  {RIGHTS_SYSTEM, "/proc/self/mountinfo", false},
 	  {RIGHTS_SYSTEM, "/sys/devices", false}}},
-	FILES_ONCE("mailbox"),
-	FILES_ONCE("mailbox-postgresql"),
-	FILES_ONCE("mailbox-mariadb"),
+	RIGHTS_FILES_ONCE("mailbox"),
+	RIGHTS_FILES_ONCE("mailbox-postgresql"),
+	RIGHTS_FILES_ONCE("mailbox-mariadb"),
 	{"pipe",
 	 "process",
 	 0,

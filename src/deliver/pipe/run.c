@@ -261,8 +261,8 @@ static void on_pipe_run_started(void *context, const int *descriptors)
 		os_watch_new(run->loop, run->output, OS_WATCH_READ, on_output_ready, run);
 }
 
-static const struct launch_handler handler = {on_pipe_run_started, on_pipe_run_refused,
-					      on_pipe_run_ended, on_pipe_run_lost};
+static const struct launch_handler run_handler = {on_pipe_run_started, on_pipe_run_refused,
+						  on_pipe_run_ended, on_pipe_run_lost};
 
 struct pipe_run *pipe_run_start(struct os_loop *loop, struct launch_client *launcher,
 				const struct pipe_run_order *order, pipe_run_done *done,
@@ -271,7 +271,7 @@ struct pipe_run *pipe_run_start(struct os_loop *loop, struct launch_client *laun
 	struct pipe_run *run = memory_alloc_zero(1, sizeof *run);
 
 	run->loop = loop;
-	run->launch = (struct launch){.handler = &handler, .context = run};
+	run->launch = (struct launch){.handler = &run_handler, .context = run};
 	run->input = run->output = run->process = -1;
 	run->path = memory_copy_string(order->service->command[0]);
 	run->service = memory_copy_string(order->service->name);

@@ -3,7 +3,7 @@
 #include "base/timestamp.h"
 #include <string.h>
 
-static const int64_t KEPT_US = 5 * MINUTE_US;
+static const int64_t ALIKE_KEPT_US = 5 * MINUTE_US;
 
 static bool is_of_other(const struct shape_told *one, const struct shape_told *other)
 {
@@ -32,7 +32,7 @@ enum shape_told_whom shape_alike_refused(struct shape_alike *alike, const struct
 {
 	enum shape_told_whom result;
 
-	while (alike->count > 0 && now_us - alike->last[alike->count - 1].at_us >= KEPT_US)
+	while (alike->count > 0 && now_us - alike->last[alike->count - 1].at_us >= ALIKE_KEPT_US)
 		alike->count--;
 	result = whom_reply_concerns(alike, told);
 	if (alike->count < SHAPE_ALIKE_MAX)

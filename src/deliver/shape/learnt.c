@@ -2,7 +2,7 @@
 #include "deliver/shape/learnt.h"
 #include "base/timestamp.h"
 
-static const int64_t KEPT_US = 60 * MINUTE_US;
+static const int64_t LEARNT_KEPT_US = 60 * MINUTE_US;
 
 uint32_t shape_learnt_most(const struct shape_learnt *learnt, int64_t now_us)
 {
@@ -16,6 +16,6 @@ bool shape_learnt_note(struct shape_learnt *learnt, uint32_t count, int64_t now_
 	if (most > 0 && most <= count)
 		return false;
 	learnt->most = count;
-	learnt->until_us = now_us + KEPT_US;
+	learnt->until_us = now_us + LEARNT_KEPT_US;
 	return true;
 }

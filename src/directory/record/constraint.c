@@ -6,7 +6,7 @@
 #include "directory/record/schema.h"
 #include <string.h>
 
-static const char *const VALUES[] = {
+static const char *const CONSTRAINT_VALUES[] = {
 	[DIRECTORY_VALUE_DOMAIN] = "? NOT LIKE '%@%' AND ? NOT LIKE '% %'",
 	[DIRECTORY_VALUE_ADDRESS] = "? LIKE '%_@_%'",
 	[DIRECTORY_VALUE_SENDERS] = "? LIKE '%@_%' AND length(?) <= 1024",
@@ -27,7 +27,7 @@ static const char *const VALUES[] = {
 static const struct {
 	const char *condition;
 	const char *meaning;
-} KEYS[DIRECTORY_TABLES] = {
+} CONSTRAINT_KEYS[DIRECTORY_TABLES] = {
 	[DIRECTORY_DOMAIN] = {"? <> '' AND ? = lower(?) AND ? NOT LIKE '%@%'",
 			      "a domain in lower case"},
 	[DIRECTORY_ADDRESS] = {"? = lower(?) AND ? LIKE '%@_%'",
@@ -134,7 +134,7 @@ static void give_value(struct writer *writer, const struct directory_column *col
 {
 	buffer_append_format(&writer->condition, "coalesce(%s%s, '') = '' OR (", writer->before,
 			     directory_schema_sql(column->name));
-	write_condition(writer, VALUES[value], column->name);
+	write_condition(writer, CONSTRAINT_VALUES[value], column->name);
 	buffer_append_byte(&writer->condition, ')');
 	buffer_append_string(&writer->meaning, directory_value_allowed(value));
 	give_constraint(writer, column->field, "value");
@@ -196,8 +196,9 @@ static void give_keys(struct writer *writer, const struct directory_schema *sche
 {
 	for (size_t i = 0; i < COUNT_OF(schema->key_columns) && schema->key_columns[i] != NULL;
 	     i++) {
-		write_condition(writer, KEYS[writer->table].condition, schema->key_columns[i]);
-		buffer_append_string(&writer->meaning, KEYS[writer->table].meaning);
+		write_condition(writer, CONSTRAINT_KEYS[writer->table].condition,
+				schema->key_columns[i]);
+		buffer_append_string(&writer->meaning, CONSTRAINT_KEYS[writer->table].meaning);
 		give_constraint(writer, schema->key_columns[i], "key");
 	}
 }
@@ -217,7 +218,7 @@ static void give_child(struct writer *writer, const struct directory_schema *sch
 {
 	enum directory_value value = first_rule(writer, schema->child)->value;
 
-	write_condition(writer, VALUES[value], schema->child);
+	write_condition(writer, CONSTRAINT_VALUES[value], schema->child);
 	buffer_append_string(&writer->meaning, directory_value_allowed(value));
 	give_constraint(writer, schema->child, "value");
 }

@@ -213,7 +213,7 @@ static int normalize_source(struct str text, struct buffer *out)
 static const struct {
 	int (*normalize)(struct str text, struct buffer *out);
 	const char *allowed;
-} VALUES[] = {
+} RULES_VALUES[] = {
 	[VALUE(DOMAIN)] = {directory_key_domain, "a domain"},
 	[VALUE(ADDRESS)] = {directory_key_address, "an address, LOCAL@DOMAIN"},
 	[VALUE(SENDERS)] = {normalize_senders,
@@ -239,12 +239,12 @@ static const struct {
 
 const char *directory_value_allowed(enum directory_value value)
 {
-	return VALUES[value].allowed;
+	return RULES_VALUES[value].allowed;
 }
 
 int directory_value_normalize(enum directory_value value, struct str text, struct buffer *out)
 {
-	return VALUES[value].normalize(text, out);
+	return RULES_VALUES[value].normalize(text, out);
 }
 
 /* Whether an earlier rule of TABLE is about the same field as RULE. */
@@ -312,7 +312,7 @@ void directory_record_describe(enum directory_table table, struct buffer *out)
 		if (rule->value == VALUE(KIND))
 			describe_kinds(table, out);
 		else
-			buffer_append_format(out, "; %s", VALUES[rule->value].allowed);
+			buffer_append_format(out, "; %s", RULES_VALUES[rule->value].allowed);
 		buffer_append_byte(out, '\n');
 	}
 }

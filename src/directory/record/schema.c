@@ -7,7 +7,7 @@
 static const struct {
 	const char *key;
 	const char *key_columns[2];
-} KEYS[DIRECTORY_LISTED_TABLES] = {
+} SCHEMA_KEYS[DIRECTORY_LISTED_TABLES] = {
 	[DIRECTORY_DOMAIN] = {"name", {"name"}},
 	[DIRECTORY_ADDRESS] = {"address", {"address"}},
 	[DIRECTORY_MEMBER] = {"(list || ' ' || member)", {"list", "member"}},
@@ -49,8 +49,9 @@ struct directory_schema directory_schema_of(enum directory_table table)
 		.table = table,
 		.name = directory_table_name(table == DIRECTORY_MEMBERSHIP ? DIRECTORY_MEMBER
 									   : table),
-		.key = KEYS[table].key,
-		.key_columns = {KEYS[table].key_columns[0], KEYS[table].key_columns[1]},
+		.key = SCHEMA_KEYS[table].key,
+		.key_columns = {SCHEMA_KEYS[table].key_columns[0],
+				SCHEMA_KEYS[table].key_columns[1]},
 	};
 	const char *field;
 	size_t count = 0;

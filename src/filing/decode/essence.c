@@ -10,7 +10,7 @@ static const struct field {
 	struct str name;
 	bool is_trace;
 	bool is_told;
-} fields[] = {
+} essence_fields[] = {
 	{STR("received"), true, false},       {STR("return-path"), true, false},
 	{STR("x-original-to"), true, false},  {STR("delivered-to"), true, true},
 	{STR("message-id"), false, true},     {STR("from"), false, true},
@@ -51,9 +51,9 @@ static enum line kind_of_line(const struct decode_essence *essence, struct str s
 
 static const struct field *find_field(struct str name)
 {
-	for (size_t i = 0; i < COUNT_OF(fields); i++)
-		if (str_equal_nocase(name, fields[i].name))
-			return &fields[i];
+	for (size_t i = 0; i < COUNT_OF(essence_fields); i++)
+		if (str_equal_nocase(name, essence_fields[i].name))
+			return &essence_fields[i];
 	return NULL;
 }
 
@@ -109,7 +109,7 @@ static void begin_essence_field(struct decode_essence *essence, struct str start
 	field = find_field(parsed.name);
 	if (field == NULL)
 		return;
-	kind = 1U << (field - fields);
+	kind = 1U << (field - essence_fields);
 	essence->is_trace = field->is_trace;
 	essence->is_received = str_equal_nocase(field->name, STR("received"));
 	essence->is_kept |= field->is_told && (essence->seen & kind) == 0 &&

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { BLOCK_SIZE = 64 << 10 };
+enum { COMPARE_BLOCK_SIZE = 64 << 10 };
 
 bool mailstore_compare_is_derived(const struct mailstore_location *location)
 {
@@ -56,11 +56,11 @@ int mailstore_compare(const struct mailstore_location *location, const struct ip
 
 static int encode_all(struct mailbox_copy *copy, struct buffer *out)
 {
-	char *block = memory_alloc(BLOCK_SIZE);
-	int result = mailbox_copy_set_binary(copy, block, BLOCK_SIZE);
+	char *block = memory_alloc(COMPARE_BLOCK_SIZE);
+	int result = mailbox_copy_set_binary(copy, block, COMPARE_BLOCK_SIZE);
 
 	while (result == 0 && !mailbox_copy_is_done(copy))
-		result = mailbox_copy_next(copy, block, BLOCK_SIZE, out);
+		result = mailbox_copy_next(copy, block, COMPARE_BLOCK_SIZE, out);
 	mailbox_copy_clear(copy);
 	free(block);
 	return result > 0 ? -EINVAL : result;

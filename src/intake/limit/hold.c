@@ -7,7 +7,7 @@
 #include "intake/internal.h"
 #include <utlist.h>
 
-enum { FIRST_LOOKS = 64 }; /* at sessions of other classes */
+enum { HOLD_FIRST_LOOKS = 64 }; /* at sessions of other classes */
 
 /* What came before is judged first: then a message that it refuses is not counted. */
 static const struct intake_charge message_charges[] = {{CONFIG_RATE_BYTES, 0},

@@ -7,7 +7,7 @@
 #include "intake/internal.h"
 #include <utlist.h>
 
-enum { FIRST_LOOKS = 64 }; /* at sessions of other classes */
+enum { SLOW_FIRST_LOOKS = 64 }; /* at sessions of other classes */
 
 static void on_slowing_ended(void *context)
 {
@@ -51,7 +51,7 @@ struct intake_session *intake_slow_first(const struct intake *intake, ptrdiff_t 
 {
 	struct intake_session *session = intake->slowed;
 
-	for (unsigned i = 0; i < FIRST_LOOKS && session != NULL;
+	for (unsigned i = 0; i < SLOW_FIRST_LOOKS && session != NULL;
 	     i++, session = session->slowed_next)
 		if (session->commits == 0 && (class == INTAKE_NO_CLASS || session->class == class))
 			return session;

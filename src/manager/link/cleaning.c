@@ -8,7 +8,7 @@
 #include "queue/cleaner.h"
 #include <stdlib.h>
 
-enum { SLICE_US = 2000, PAUSE_US = 1000, BUSY_PAUSE_US = 20000 };
+enum { CLEANING_SLICE_US = 2000, CLEANING_PAUSE_US = 1000, CLEANING_BUSY_PAUSE_US = 20000 };
 
 /* Recipients of one message, each with an event of its own. */
 enum { LOGGED_MAX = 100 };
@@ -140,7 +140,7 @@ static void finish_cleaning(struct cleaning *cleaning)
 static void on_cleaning_slice(void *context)
 {
 	struct cleaning *cleaning = context;
-	int64_t until_us = os_clock_monotonic_us() + SLICE_US;
+	int64_t until_us = os_clock_monotonic_us() + CLEANING_SLICE_US;
 	int result = 1;
 
 	while (result > 0 && os_clock_monotonic_us() < until_us)
@@ -148,8 +148,9 @@ static void on_cleaning_slice(void *context)
 	if (result < 0)
 		log_event(EVENT_QUEUE_ERROR, log_string(operation, "clean"), log_error(result));
 	if (result != 0)
-		os_timer_start(cleaning->timer,
-			       wake_is_quiet(cleaning->wake) ? PAUSE_US : BUSY_PAUSE_US);
+		os_timer_start(cleaning->timer, wake_is_quiet(cleaning->wake)
+							? CLEANING_PAUSE_US
+							: CLEANING_BUSY_PAUSE_US);
 	else
 		finish_cleaning(cleaning);
 }

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const int64_t DELAY_US = SECOND_US / 4;
+static const int64_t RECORDER_DELAY_US = SECOND_US / 4;
 
 /* Beside enum recorder_news, of what is being written: its record in bounce/, too. */
 enum { BOUNCING = 1 << 7 };
@@ -222,7 +222,7 @@ int recorder_write(struct recorder *recorder, struct message *message,
 
 int64_t recorder_delay_us(void)
 {
-	return DELAY_US;
+	return RECORDER_DELAY_US;
 }
 
 static void schedule_recordings(struct recorder *recorder)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 enum {
-	RETRIES_MAX = 64, /* jobs that wait in the retry flow of a destination */
+	FLOW_RETRIES_MAX = 64, /* jobs that wait in the retry flow of a destination */
 	WAKE_AT_ONCE = 50,
 	UNITS_TYPICAL = SHARE_UNITS_MESSAGE + 1, /* of a job */
 };
@@ -43,7 +43,7 @@ static size_t limit_of(const struct flow *flow)
 	    (flow->destination->is_paused_long || flow->destination->transport->is_paused))
 		return 0;
 	if (is_retries(flow))
-		return free > 0 ? (size_t)RETRIES_MAX * UNITS_TYPICAL : 0;
+		return free > 0 ? (size_t)FLOW_RETRIES_MAX * UNITS_TYPICAL : 0;
 	return free;
 }
 

@@ -8,11 +8,11 @@
 #include <stdlib.h>
 
 enum {
-	RETRIES_MAX = 1000, /* awake */
-	RETRIES_LEAVE = 4,  /* one in so many is left to new mail */
-	SLICE_US = 2000,    /* of the loop's time without a pause */
-	PAUSE_US = 2000,
-	BUSY_PAUSE_US = 5000,
+	WAKE_RETRIES_MAX = 1000, /* awake */
+	RETRIES_LEAVE = 4,       /* one in so many is left to new mail */
+	WAKE_SLICE_US = 2000,    /* of the loop's time without a pause */
+	WAKE_PAUSE_US = 2000,
+	WAKE_BUSY_PAUSE_US = 5000,
 	SOURCES = 4,
 };
 
@@ -100,7 +100,7 @@ static bool has_room_for_retry(const struct wake *wake)
 {
 	size_t left = wake->share->limit / RETRIES_LEAVE;
 
-	return wake->retries < RETRIES_MAX && share_free(wake->share) > left;
+	return wake->retries < WAKE_RETRIES_MAX && share_free(wake->share) > left;
 }
 
 static bool wake_first_attempt(struct wake *wake)
@@ -157,13 +157,13 @@ static void on_wake_timer(void *context)
 	wake->timer_at_us = INT64_MAX;
 	wake->is_crowded = false;
 	adjust_pace_to_load(wake, now_us);
-	while (!wake->is_stopped && now_us - begin_us < SLICE_US) {
+	while (!wake->is_stopped && now_us - begin_us < WAKE_SLICE_US) {
 		if (!wake_first_attempt(wake) && !wake_retry(wake, now_us))
 			break;
 		now_us = os_clock_monotonic_us();
 	}
 	wake->pause_until_us =
-		now_us + (pace_is_quiet(&wake->pace, now_us) ? PAUSE_US : BUSY_PAUSE_US);
+		now_us + (pace_is_quiet(&wake->pace, now_us) ? WAKE_PAUSE_US : WAKE_BUSY_PAUSE_US);
 	wake_schedule(wake);
 }
 

@@ -9,13 +9,13 @@
 
 enum { TABLE_MAX = 4 << 20, PART = 4096 };
 
-static int table = -1;
+static int mounts_table = -1;
 
 int os_mounts_open(void)
 {
-	if (table < 0)
-		table = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
-	return table < 0 ? -errno : 0;
+	if (mounts_table < 0)
+		mounts_table = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+	return mounts_table < 0 ? -errno : 0;
 }
 
 /* --- the text --- */
@@ -102,7 +102,7 @@ uint64_t os_mounts_find_in(struct str text, struct str path)
 /* The kernel marks the file when file systems are mounted or unmounted. */
 static bool have_mounts_changed(void)
 {
-	struct pollfd one = {.fd = table, .events = POLLPRI};
+	struct pollfd one = {.fd = mounts_table, .events = POLLPRI};
 
 	return poll(&one, 1, 0) > 0 && (one.revents & POLLPRI) != 0;
 }
@@ -114,7 +114,7 @@ static void read_mounts_table(struct buffer *text)
 
 	buffer_clear(text);
 	while (count > 0 && text->length < TABLE_MAX) {
-		count = pread(table, part, sizeof part, (off_t)text->length);
+		count = pread(mounts_table, part, sizeof part, (off_t)text->length);
 		if (count > 0)
 			buffer_append(text, part, (size_t)count);
 	}
@@ -124,7 +124,7 @@ uint64_t os_mounts_find(struct str path)
 {
 	static struct buffer text;
 
-	if (table < 0)
+	if (mounts_table < 0)
 		return 0;
 	if (text.length == 0 || have_mounts_changed())
 		read_mounts_table(&text);

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LINE_SIZE = 4096 };
+enum { INSPECT_LINE_SIZE = 4096 };
 
 static const char *const capability_lines[OS_INSPECT_SETS] = {
 	[OS_INSPECT_INHERITABLE] = "CapInh:", [OS_INSPECT_PERMITTED] = "CapPrm:",
@@ -91,7 +91,7 @@ static bool is_root_only(pid_t pid)
 
 int os_inspect_status(pid_t pid, struct os_inspect_status *out)
 {
-	char line[LINE_SIZE];
+	char line[INSPECT_LINE_SIZE];
 	FILE *file = open_text(pid, "status");
 
 	if (file == NULL)
@@ -132,7 +132,7 @@ int os_inspect_program(pid_t pid, char path_out[OS_PROCESS_PATH_SIZE])
 static unsigned read_flags(pid_t pid, const char *number)
 {
 	char name[sizeof "fdinfo/" + NAME_MAX];
-	char line[LINE_SIZE];
+	char line[INSPECT_LINE_SIZE];
 	unsigned flags = 0;
 	FILE *file;
 

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LINE_SIZE = 512, ANSWER_SIZE = 64 * 1024, TCP_LISTENING = 10 };
+enum { SOCKETS_LINE_SIZE = 512, ANSWER_SIZE = 64 * 1024, TCP_LISTENING = 10 };
 
 struct os_inspect_sockets {
 	struct os_inspect_socket *list; /* sorted by number */
@@ -173,7 +173,7 @@ static void take_last(struct os_inspect_sockets *sockets, const char *line,
 static void read_proc_net_table(struct os_inspect_sockets *sockets, pid_t pid, const char *name,
 				enum os_inspect_kind kind)
 {
-	char line[LINE_SIZE];
+	char line[SOCKETS_LINE_SIZE];
 	FILE *file;
 
 	snprintf(line, sizeof line, "/proc/%ld/net/%s", (long)pid, name);

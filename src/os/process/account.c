@@ -21,7 +21,7 @@
 
 enum { HELPER_SOCKET = 3, PATIENCE_MS = 10000 };
 
-struct answer {
+struct account_answer {
 	int error;
 	struct os_process_account account;
 };
@@ -53,7 +53,7 @@ static int find_here(const char *name, struct os_process_account *out)
 }
 
 /* Waits up to so long for the helper's answer; false: there is none. */
-static bool await_answer(struct answer *answer, int milliseconds)
+static bool await_answer(struct account_answer *answer, int milliseconds)
 {
 	struct pollfd ready = {.fd = helper.socket, .events = POLLIN};
 	ssize_t length;
@@ -75,7 +75,7 @@ static bool await_answer(struct answer *answer, int milliseconds)
 /* One that did not answer in time is not waited for again until it has. */
 static int ask_helper_process(const char *name, struct os_process_account *out)
 {
-	struct answer answer;
+	struct account_answer answer;
 	ssize_t length;
 
 	if (strlen(name) >= sizeof answer.account.name)
@@ -100,7 +100,7 @@ int os_process_account_find(const char *name, struct os_process_account *out)
 
 static _Noreturn void serve_account_questions(int socket, const struct os_process_user *user)
 {
-	struct answer answer;
+	struct account_answer answer;
 	char name[sizeof answer.account.name];
 
 	signal(SIGTERM, SIG_IGN);
@@ -117,7 +117,7 @@ static _Noreturn void serve_account_questions(int socket, const struct os_proces
 		if (length <= 0)
 			_exit(0);
 		name[length] = '\0';
-		answer = (struct answer){0};
+		answer = (struct account_answer){0};
 		answer.error = find_here(name, &answer.account);
 		if (send(HELPER_SOCKET, &answer, sizeof answer, MSG_NOSIGNAL) < 0)
 			_exit(0);
@@ -175,7 +175,7 @@ int os_process_account_ask(int socket, const char *name)
 
 int os_process_account_answer(int socket, int *error_out, struct os_process_account *out)
 {
-	struct answer answer;
+	struct account_answer answer;
 	ssize_t length;
 
 	do

@@ -14,8 +14,8 @@
 #include "os/sandbox/internal.h"
 #include <fcntl.h>
 #include <linux/netlink.h>
+#include <linux/tcp.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <seccomp.h>
 #include <sys/socket.h>
 

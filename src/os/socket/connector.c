@@ -15,15 +15,15 @@ static const int64_t SILENCE_US = 2 * SECOND_US;
 /* A connection that comes later may have been given up by its peer. */
 static const int64_t LATE_US = 10 * SECOND_US;
 
-struct answer {
+struct connector_answer {
 	uint32_t number; /* of the question that it answers */
 	int32_t error;   /* 0: a descriptor is attached */
 };
 
 static int asking = -1;
-static struct os_connector_question asked; /* the last question, */
-static int64_t asked_us;                   /* and when */
-static bool is_open;                       /* it is not answered yet */
+static struct os_connector_question connector_asked; /* the last question, */
+static int64_t asked_us;                             /* and when */
+static bool is_open;                                 /* it is not answered yet */
 
 void os_connector_use(int socket)
 {
@@ -42,11 +42,12 @@ bool os_connector_is_used(void)
 static bool take_connector_answer(int *result_out)
 {
 	int descriptors[OS_SOCKET_DESCRIPTORS];
-	struct answer answer;
+	struct connector_answer answer;
 	size_t count;
 	ssize_t length = os_socket_receive(asking, &answer, sizeof answer, descriptors, &count);
 	int result = length == 0 ? -EPIPE : length < 0 ? (int)length : -EBADMSG;
-	bool is_earlier = length == (ssize_t)sizeof answer && answer.number != asked.number;
+	bool is_earlier =
+		length == (ssize_t)sizeof answer && answer.number != connector_asked.number;
 
 	if (length == (ssize_t)sizeof answer && !is_earlier) {
 		if (answer.error < 0)
@@ -79,7 +80,7 @@ static int wait_for_answer(int64_t patience_us)
 
 static bool is_asked(const char *path, int kind)
 {
-	return asked.kind == kind && strcmp(asked.path, path) == 0;
+	return connector_asked.kind == kind && strcmp(connector_asked.path, path) == 0;
 }
 
 /* The last question was not answered in time. Whether PATH needs no other one: the answer was for
@@ -103,16 +104,17 @@ int os_connector_connect(const char *path, int kind)
 	ssize_t sent;
 	int result;
 
-	if (strlen(path) >= sizeof asked.path)
+	if (strlen(path) >= sizeof connector_asked.path)
 		return -ENAMETOOLONG;
 	if (is_open && is_last_question_settled(path, kind, &result))
 		return result;
 	if (!is_open || !is_asked(path, kind)) { /* otherwise either answer will do */
-		asked = (struct os_connector_question){.number = asked.number + 1, .kind = kind};
-		snprintf(asked.path, sizeof asked.path, "%s", path);
+		connector_asked = (struct os_connector_question){
+			.number = connector_asked.number + 1, .kind = kind};
+		snprintf(connector_asked.path, sizeof connector_asked.path, "%s", path);
 	}
 	asked_us = os_clock_monotonic_us();
-	sent = os_socket_send(asking, &asked, sizeof asked, NULL, 0);
+	sent = os_socket_send(asking, &connector_asked, sizeof connector_asked, NULL, 0);
 	is_open = sent >= 0;
 	return is_open ? wait_for_answer(PATIENCE_US) : (int)sent;
 }
@@ -139,7 +141,7 @@ int os_connector_hear(int socket, struct os_connector_question *out)
 
 int os_connector_answer(int socket, const struct os_connector_question *question, int result)
 {
-	const struct answer answer = {question->number, result < 0 ? result : 0};
+	const struct connector_answer answer = {question->number, result < 0 ? result : 0};
 	ssize_t sent = os_socket_send(socket, &answer, sizeof answer, &result, result >= 0 ? 1 : 0);
 
 	return sent < 0 ? (int)sent : 0;

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static enum { SINK_PIPE, SINK_FILE, SINK_SOCKET, SINK_OWN } kind;
+static enum { SINK_PIPE, SINK_FILE, SINK_SOCKET, SINK_OWN } error_kind;
 
 /* A pipe of the kind that the supervisor gives each process: it neither blocks nor is shared. */
 static bool is_supervisor_pipe(void)
@@ -30,14 +30,14 @@ void os_error_stream_open(void)
 {
 	struct stat status;
 
-	kind = SINK_PIPE;
+	error_kind = SINK_PIPE;
 	if (descriptor_status(STDERR_FILENO, &status) == 0 && S_ISREG(status.st_mode))
-		kind = SINK_FILE;
+		error_kind = SINK_FILE;
 	else if (descriptor_status(STDERR_FILENO, &status) == 0 && S_ISSOCK(status.st_mode))
-		kind = SINK_SOCKET;
+		error_kind = SINK_SOCKET;
 	else if (descriptor_status(STDERR_FILENO, &status) == 0 && S_ISFIFO(status.st_mode) &&
 		 is_supervisor_pipe())
-		kind = SINK_OWN;
+		error_kind = SINK_OWN;
 }
 
 /* The length of a write: whole lines that fit into PIPE_BUF. A pipe that polls as writable accepts
@@ -46,7 +46,7 @@ static size_t length_of_whole_lines(struct str lines)
 {
 	ptrdiff_t end;
 
-	if (kind == SINK_FILE || kind == SINK_OWN || lines.length <= PIPE_BUF)
+	if (error_kind == SINK_FILE || error_kind == SINK_OWN || lines.length <= PIPE_BUF)
 		return lines.length;
 	end = str_find_last(str_slice(lines.data, PIPE_BUF), '\n');
 	return end < 0 ? PIPE_BUF : (size_t)end + 1;
@@ -77,15 +77,15 @@ static ssize_t write_piece(struct str piece, int wait_ms)
 {
 	struct pollfd ready = {.fd = STDERR_FILENO, .events = POLLOUT};
 
-	if (kind == SINK_FILE || (kind == SINK_OWN && wait_ms == 0))
+	if (error_kind == SINK_FILE || (error_kind == SINK_OWN && wait_ms == 0))
 		return write(STDERR_FILENO, piece.data, piece.length);
 	if (poll(&ready, 1, wait_ms) == 0) {
 		errno = EAGAIN;
 		return -1;
 	}
-	if (kind == SINK_OWN)
+	if (error_kind == SINK_OWN)
 		return write(STDERR_FILENO, piece.data, piece.length);
-	if (kind == SINK_SOCKET)
+	if (error_kind == SINK_SOCKET)
 		return send(STDERR_FILENO, piece.data, piece.length, MSG_DONTWAIT | MSG_NOSIGNAL);
 	return write_quietly(piece.data, piece.length);
 }

@@ -12,7 +12,7 @@
 
 enum {
 	DAY_LENGTH = 10, /* "2026-11-25" */
-	NAME_SIZE = 256,
+	LEDGER_NAME_SIZE = 256,
 	POSTS_MAX = 10, /* at once */
 };
 
@@ -31,7 +31,7 @@ struct entry {
 	int64_t try_us;   /* of the boot clock: no report before; 0: not decided */
 	struct reports_post *post;
 	UT_hash_handle hh;
-	char name[NAME_SIZE]; /* of its file: "2026-11-25.example.net" */
+	char name[LEDGER_NAME_SIZE]; /* of its file: "2026-11-25.example.net" */
 };
 
 struct day {
@@ -53,12 +53,12 @@ static int64_t day_of(int64_t time_us)
 	return time_us / DAY_US * DAY_US;
 }
 
-static void format_report_name(int64_t begin_us, struct str domain, char name[NAME_SIZE])
+static void format_report_name(int64_t begin_us, struct str domain, char name[LEDGER_NAME_SIZE])
 {
 	char day[TIMESTAMP_SIZE];
 
 	timestamp_format_seconds(begin_us, day);
-	snprintf(name, NAME_SIZE, "%.10s." STR_FORMAT, day, STR_ARGUMENTS(domain));
+	snprintf(name, LEDGER_NAME_SIZE, "%.10s." STR_FORMAT, day, STR_ARGUMENTS(domain));
 }
 
 /* False: NAME is none of ours. */
@@ -237,7 +237,7 @@ static void on_report_tick(void *context)
 static struct entry *find_today(struct reports_ledger *ledger, struct str domain)
 {
 	int64_t today_us = day_of(os_clock_wall_us());
-	char name[NAME_SIZE];
+	char name[LEDGER_NAME_SIZE];
 	struct entry *entry;
 
 	format_report_name(today_us, domain, name);

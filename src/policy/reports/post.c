@@ -20,7 +20,7 @@ enum {
 	POST_SECONDS = 60,
 	POST_ANSWER_MAX = 64 * 1024, /* bytes that are read of an answer, and ignored */
 	ID_SIZE = 64,
-	NAME_SIZE = 256,
+	POST_NAME_SIZE = 256,
 	RECORDS_MAX = 100,
 };
 
@@ -213,7 +213,7 @@ struct reports_post *reports_post_new(const struct reports_ways *ways, const cha
 				      void *context)
 {
 	struct reports_post *post = memory_alloc_zero(1, sizeof *post);
-	char name[NAME_SIZE];
+	char name[POST_NAME_SIZE];
 
 	post->ways = *ways;
 	post->ways.hostname = post->hostname = memory_copy_string(ways->hostname);

@@ -28,16 +28,16 @@ struct listener {
 
 /* Services outlive the sessions that began with them, so a reload only adds to
  * them. */
-struct service {
+struct mail_server_service {
 	struct smtp_service smtp;
 	const struct intake_security *security;
-	struct service *next;
+	struct mail_server_service *next;
 };
 
 struct mail_server {
 	const struct mail_server_kind *kind;
 	struct child *child;
-	struct service *services;
+	struct mail_server_service *services;
 	struct intake intake;
 	struct limit_classes *classes;
 	struct names *names;    /* NULL: not needed so far */
@@ -148,12 +148,12 @@ static void on_session_ended(void *context)
 
 /* Before it is connected to all processes that answer for it, and knows the certificates, it
  * accepts nobody for so long: on a busy machine it may be the first to run. */
-static const int64_t PATIENCE_US = 5 * SECOND_US;
+static const int64_t MAIL_SERVER_PATIENCE_US = 5 * SECOND_US;
 
-static const struct service *add_service(struct mail_server *mail_server,
-					 const struct config_listen *listen)
+static const struct mail_server_service *add_service(struct mail_server *mail_server,
+						     const struct config_listen *listen)
 {
-	struct service *added = memory_alloc_zero(1, sizeof *added);
+	struct mail_server_service *added = memory_alloc_zero(1, sizeof *added);
 
 	added->next = mail_server->services;
 	mail_server->services = added;
@@ -173,7 +173,7 @@ static void drop_listeners(struct mail_server *mail_server)
 	}
 }
 
-static void add_listener(struct mail_server *mail_server, const struct service *service,
+static void add_listener(struct mail_server *mail_server, const struct mail_server_service *service,
 			 const struct config_endpoint *endpoint, bool is_proxied)
 {
 	struct listener *listener = memory_alloc_zero(1, sizeof *listener);
@@ -201,7 +201,7 @@ static void add_listeners(struct mail_server *mail_server)
 
 	for (size_t i = 0; i < config->listen_count; i++) {
 		const struct config_listen *listen = &config->listens[i];
-		const struct service *service;
+		const struct mail_server_service *service;
 
 		if (!mail_server->kind->serves(listen))
 			continue;
@@ -277,7 +277,7 @@ static void wait_to_begin(struct mail_server *mail_server)
 {
 	mail_server->patience =
 		os_timer_new(mail_server->child->loop, begin_accepting_clients, mail_server);
-	os_timer_start(mail_server->patience, PATIENCE_US);
+	os_timer_start(mail_server->patience, MAIL_SERVER_PATIENCE_US);
 }
 
 static void on_one_less(void *context)

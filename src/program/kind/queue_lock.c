@@ -8,7 +8,7 @@
 /* Without a supervisor a process waits for deliveries at most ten seconds
  * (supervisor/child/child.h).
  */
-static const int64_t PATIENCE_US = 20 * SECOND_US;
+static const int64_t QUEUE_LOCK_PATIENCE_US = 20 * SECOND_US;
 
 int queue_lock_take(struct child *child, struct queue_store *store, const char *name)
 {
@@ -25,7 +25,7 @@ int queue_lock_take(struct child *child, struct queue_store *store, const char *
 		begun_us = now_us;
 		child_waits(child, buffer_view(&reason));
 	}
-	if (now_us - begun_us < PATIENCE_US)
+	if (now_us - begun_us < QUEUE_LOCK_PATIENCE_US)
 		return -EAGAIN;
 	log_event(EVENT_PROCESS_ERROR, log_str(reason, buffer_view(&reason)));
 	child_cannot_start(child, buffer_view(&reason));

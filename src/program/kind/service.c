@@ -23,7 +23,7 @@ static struct {
 	struct service *retired; /* removed by a reload, with jobs that continue */
 	struct os_timer *stop_check;
 	struct os_timer *retired_check;
-} program;
+} service_program;
 
 static void on_job(void *context, struct deliver_helper_job *job)
 {
@@ -51,7 +51,7 @@ static const struct deliver_helper_handler handler = {on_job, on_drain, on_servi
 
 static const struct service_kind *find_kind(enum config_service_kind kind)
 {
-	const struct service_kind *known = program.own->kinds;
+	const struct service_kind *known = service_program.own->kinds;
 
 	while (known->new != NULL && (known->name != NULL || known->kind != kind))
 		known++;
@@ -63,7 +63,7 @@ static void add_transport_service(const char *name, const struct config_service 
 				  const struct service_kind *kind)
 {
 	struct service *service = memory_alloc_zero(1, sizeof *service);
-	struct child *child = program.child;
+	struct child *child = service_program.child;
 	char path[108];
 
 	child_path(child, "send", path);
@@ -72,11 +72,11 @@ static void add_transport_service(const char *name, const struct config_service 
 	service->transport = kind->new (child->loop, child->config, config);
 	service->helper = deliver_helper_new(
 		child->loop,
-		&(struct deliver_helper_call){path, child_token(child, program.own->name), name,
-					      kind->concurrency},
+		&(struct deliver_helper_call){path, child_token(child, service_program.own->name),
+					      name, kind->concurrency},
 		&handler, service);
-	service->next = program.services;
-	program.services = service;
+	service->next = service_program.services;
+	service_program.services = service;
 }
 
 static void drop_service(struct service **place)
@@ -92,7 +92,7 @@ static void drop_service(struct service **place)
 
 static bool has_running_service(const char *name)
 {
-	for (const struct service *service = program.services; service != NULL;
+	for (const struct service *service = service_program.services; service != NULL;
 	     service = service->next)
 		if (strcmp(service->name, name) == 0)
 			return true;
@@ -101,7 +101,7 @@ static bool has_running_service(const char *name)
 
 static void add_missing_services(void)
 {
-	const struct config *config = program.child->config;
+	const struct config *config = service_program.child->config;
 
 	for (size_t i = 0; i < config->service_count; i++) {
 		const struct service_kind *kind = find_kind(config->services[i].kind);
@@ -109,7 +109,8 @@ static void add_missing_services(void)
 		if (kind != NULL && !has_running_service(config->services[i].name))
 			add_transport_service(config->services[i].name, &config->services[i], kind);
 	}
-	for (const struct service_kind *kind = program.own->kinds; kind->new != NULL; kind++)
+	for (const struct service_kind *kind = service_program.own->kinds; kind->new != NULL;
+	     kind++)
 		if (kind->name != NULL && !has_running_service(kind->name))
 			add_transport_service(kind->name, NULL, kind);
 }
@@ -117,7 +118,7 @@ static void add_missing_services(void)
 /* Whether SERVICE continues with the new configuration. */
 static bool keep_service(struct service *service)
 {
-	const struct config *config = program.child->config;
+	const struct config *config = service_program.child->config;
 	const struct config_service *found = config_service_find(config, str_from(service->name));
 
 	if (service->kind->name == NULL && (found == NULL || found->kind != service->kind->kind))
@@ -137,12 +138,12 @@ static size_t jobs_of(const struct service *service)
 
 static size_t jobs_of_all_services(void)
 {
-	return jobs_of(program.services) + jobs_of(program.retired);
+	return jobs_of(service_program.services) + jobs_of(service_program.retired);
 }
 
 static void drop_retired(void *unused)
 {
-	struct service **place = &program.retired;
+	struct service **place = &service_program.retired;
 
 	(void)unused;
 	while (*place != NULL) {
@@ -151,8 +152,8 @@ static void drop_retired(void *unused)
 		else
 			place = &(*place)->next;
 	}
-	if (program.retired != NULL)
-		os_timer_start(program.retired_check, RETIRED_CHECK_US);
+	if (service_program.retired != NULL)
+		os_timer_start(service_program.retired_check, RETIRED_CHECK_US);
 }
 
 static void drop_or_retire(struct service **place)
@@ -164,20 +165,20 @@ static void drop_or_retire(struct service **place)
 		return;
 	}
 	*place = service->next;
-	service->next = program.retired;
-	program.retired = service;
+	service->next = service_program.retired;
+	service_program.retired = service;
 	deliver_helper_retire(service->helper);
 }
 
 static void end_all_services(void)
 {
-	os_timer_stop(program.stop_check);
-	os_timer_stop(program.retired_check);
-	while (program.services != NULL)
-		drop_service(&program.services);
-	while (program.retired != NULL)
-		drop_service(&program.retired);
-	os_loop_stop(program.child->loop);
+	os_timer_stop(service_program.stop_check);
+	os_timer_stop(service_program.retired_check);
+	while (service_program.services != NULL)
+		drop_service(&service_program.services);
+	while (service_program.retired != NULL)
+		drop_service(&service_program.retired);
+	os_loop_stop(service_program.child->loop);
 }
 
 /* Jobs that cannot be repeated without a duplicate may finish. */
@@ -185,16 +186,16 @@ static void check_stop_of_services(void *unused)
 {
 	(void)unused;
 	if (jobs_of_all_services() > 0)
-		os_timer_start(program.stop_check, STOP_CHECK_US);
+		os_timer_start(service_program.stop_check, STOP_CHECK_US);
 	else
 		end_all_services();
 }
 
 static int start_services(struct child *child)
 {
-	program.child = child;
-	program.stop_check = os_timer_new(child->loop, check_stop_of_services, NULL);
-	program.retired_check = os_timer_new(child->loop, drop_retired, NULL);
+	service_program.child = child;
+	service_program.stop_check = os_timer_new(child->loop, check_stop_of_services, NULL);
+	service_program.retired_check = os_timer_new(child->loop, drop_retired, NULL);
 	add_missing_services();
 	child_ready(child);
 	return 0;
@@ -205,8 +206,8 @@ static int start_services(struct child *child)
  * tried again. */
 static void reload_services(struct child *child, const struct config *old)
 {
-	struct service **place = &program.services;
-	bool fits = program.own->fits == NULL || program.own->fits(child->config);
+	struct service **place = &service_program.services;
+	bool fits = service_program.own->fits == NULL || service_program.own->fits(child->config);
 
 	(void)old;
 	while (*place != NULL) {
@@ -224,7 +225,8 @@ static void reload_services(struct child *child, const struct config *old)
 static void stop_services(struct child *child)
 {
 	(void)child;
-	for (struct service *service = program.services; service != NULL; service = service->next)
+	for (struct service *service = service_program.services; service != NULL;
+	     service = service->next)
 		deliver_helper_retire(service->helper);
 	check_stop_of_services(NULL);
 }
@@ -249,6 +251,6 @@ int service_main(int argc, char **argv, const struct service_program *service)
 						 stop_services,  pending_jobs_of_services,
 						 hurry_services};
 
-	program.own = service;
+	service_program.own = service;
 	return child_main(argc, argv, &supervised);
 }

@@ -208,8 +208,8 @@ static void on_queue_server_lost(void *context)
 	on_open_refused(client, -ENOTCONN);
 }
 
-static const struct ipc_client_handler handler = {on_queue_server_connected,
-						  on_queue_server_message, on_queue_server_lost};
+static const struct ipc_client_handler client_handler = {
+	on_queue_server_connected, on_queue_server_message, on_queue_server_lost};
 
 static struct queue_client *make_queue_client(struct os_loop *loop, uint32_t stock)
 {
@@ -225,7 +225,7 @@ struct queue_client *queue_client_new(struct os_loop *loop, const char *path, ui
 {
 	struct queue_client *client = make_queue_client(loop, stock);
 
-	client->ipc = ipc_client_new(loop, path, &handler, client);
+	client->ipc = ipc_client_new(loop, path, &client_handler, client);
 	return client;
 }
 
@@ -233,7 +233,7 @@ struct queue_client *queue_client_new_connected(struct os_loop *loop, int socket
 {
 	struct queue_client *client = make_queue_client(loop, 1);
 
-	client->ipc = ipc_client_new_connected(loop, socket, path, &handler, client);
+	client->ipc = ipc_client_new_connected(loop, socket, path, &client_handler, client);
 	return client;
 }
 

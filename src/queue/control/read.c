@@ -15,7 +15,7 @@ enum {
 	HEAD_STAGE = 2,
 	HEAD_BORN = 4,
 	HEAD_FROM = 8,
-	HEAD_SIZE = 16,
+	READ_HEAD_SIZE = 16,
 	HEAD_ALL = 31,
 	HEAD_RECEIVED = 32,
 	HEAD_TRIGGER = 64
@@ -152,7 +152,8 @@ static bool read_head_record(struct control_reader *reader, struct str name, str
 	if (str_equal(name, STR("from")))
 		return see_head_record(reader, HEAD_FROM) && read_from(reader, value);
 	if (str_equal(name, STR("size")))
-		return see_head_record(reader, HEAD_SIZE) && str_to_u64(value, &envelope->size);
+		return see_head_record(reader, READ_HEAD_SIZE) &&
+		       str_to_u64(value, &envelope->size);
 	if (str_equal(name, STR("trigger"))) {
 		envelope->trigger = value;
 		return see_head_record(reader, HEAD_TRIGGER) && queue_trigger_name_is_valid(value);

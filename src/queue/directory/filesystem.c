@@ -19,7 +19,7 @@ static const char probe_name[] = "probe";
 static const struct {
 	uint64_t magic;
 	const char *why;
-} refused[] = {
+} filesystem_refused[] = {
 	{0x6969, "NFS does not keep numbers and order"},
 	{0xff534d42, "CIFS does not keep inode numbers"},
 	{0xfe534d42, "SMB does not keep inode numbers"},
@@ -97,9 +97,9 @@ int queue_filesystem_check(int directory, struct buffer *reason)
 		result = os_file_info(directory, &info);
 	if (result < 0)
 		return result;
-	for (size_t i = 0; i < COUNT_OF(refused); i++)
-		if (type == refused[i].magic)
-			return refuse_filesystem(reason, refused[i].why);
+	for (size_t i = 0; i < COUNT_OF(filesystem_refused); i++)
+		if (type == filesystem_refused[i].magic)
+			return refuse_filesystem(reason, filesystem_refused[i].why);
 	if (type == OVERLAY_MAGIC && overlay_is_volatile(info.device))
 		return refuse_filesystem(reason, "an overlay mounted \"volatile\" ignores syncs");
 	return 0;

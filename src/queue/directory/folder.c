@@ -171,7 +171,7 @@ int queue_store_drop(const struct queue_store *store, enum queue_folder folder, 
 	return result < 0 ? result : 1;
 }
 
-struct walk {
+struct folder_walk {
 	const struct queue_store *store;
 	const char *directory;
 	uint64_t x;
@@ -189,7 +189,7 @@ bool queue_store_is_number(const struct queue_store *store, const char *name, ui
 
 static int visit_name_in_place(void *context, const char *name)
 {
-	const struct walk *walk = context;
+	const struct folder_walk *walk = context;
 	char path[QUEUE_PATH_SIZE + 256];
 	uint64_t number;
 
@@ -206,12 +206,12 @@ int queue_store_each_part(struct queue_store *store, enum queue_folder folder, c
 			  int (*stray)(void *context, const char *path), void *context)
 {
 	char path[QUEUE_PATH_SIZE];
-	struct walk walk = {.store = store,
-			    .directory = path,
-			    .x = x,
-			    .each = each,
-			    .stray = stray,
-			    .context = context};
+	struct folder_walk walk = {.store = store,
+				   .directory = path,
+				   .x = x,
+				   .each = each,
+				   .stray = stray,
+				   .context = context};
 
 	int result;
 

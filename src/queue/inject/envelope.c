@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-enum { READ_SIZE = 16 * 1024 };
+enum { ENVELOPE_READ_SIZE = 16 * 1024 };
 
 static int refuse_injected_address(int error, struct buffer *reason, const char *what,
 				   struct str address)
@@ -87,8 +87,8 @@ int inject_envelope_read(int descriptor, const struct inject_envelope_settings *
 	struct buffer text CLEANUP(buffer_clear) = {0};
 
 	while (!is_whole(&text)) {
-		ssize_t count =
-			os_stream_read(descriptor, buffer_reserve(&text, READ_SIZE), READ_SIZE);
+		ssize_t count = os_stream_read(
+			descriptor, buffer_reserve(&text, ENVELOPE_READ_SIZE), ENVELOPE_READ_SIZE);
 
 		if (count < 0)
 			return (int)count;

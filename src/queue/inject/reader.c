@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-enum { READ_SIZE = 64 * 1024 };
+enum { READER_READ_SIZE = 64 * 1024 };
 
 static void end_injected_line(struct inject_reader *reader, struct buffer *out)
 {
@@ -99,7 +99,7 @@ int inject_reader_finish(struct inject_reader *reader, struct buffer *out)
 
 int inject_reader_next(struct inject_reader *reader, struct buffer *out)
 {
-	char bytes[READ_SIZE];
+	char bytes[READER_READ_SIZE];
 	ssize_t count;
 	int error;
 

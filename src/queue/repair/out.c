@@ -33,7 +33,7 @@ static bool parse_entry(const char *name, struct repair_move *move)
 	return false;
 }
 
-struct walk {
+struct out_walk {
 	int (*each)(void *context, const struct repair_move *move);
 	int (*stray)(void *context, const char *name);
 	void *context;
@@ -41,7 +41,7 @@ struct walk {
 
 static int on_repair_entry_name(void *context, const char *name)
 {
-	const struct walk *walk = context;
+	const struct out_walk *walk = context;
 	struct repair_move move;
 
 	if (parse_entry(name, &move))
@@ -53,7 +53,7 @@ int repair_each_entry(struct repair *repair,
 		      int (*each)(void *context, const struct repair_move *move),
 		      int (*stray)(void *context, const char *name), void *context)
 {
-	struct walk walk = {each, stray, context};
+	struct out_walk walk = {each, stray, context};
 
 	return os_file_list(repair->store->directory, "repair", on_repair_entry_name, &walk);
 }

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { HEAD_SIZE = MAIL_ID_SIZE + 32 };
+enum { CONTROL_HEAD_SIZE = MAIL_ID_SIZE + 32 };
 
 /* Whether RECORDS must not directly follow the last byte of FILE, which has SIZE: 1, 0 or
  * -errno. A crash or a full disk may have cut its last line. And the end of the file may come
@@ -83,10 +83,11 @@ static int read_queued_envelope(struct queue_store *store, const struct queue_up
 }
 
 /* Checks the control file FILE of a message at S5. *BEGIN_OUT is its beginning, in HEAD. */
-static int read_head_of_control(const struct queue_update *update, int file, char head[HEAD_SIZE],
-				struct str *begin_out, struct mail_id *id_out)
+static int read_head_of_control(const struct queue_update *update, int file,
+				char head[CONTROL_HEAD_SIZE], struct str *begin_out,
+				struct mail_id *id_out)
 {
-	ssize_t length = os_file_read(file, head, HEAD_SIZE, 0);
+	ssize_t length = os_file_read(file, head, CONTROL_HEAD_SIZE, 0);
 
 	if (length < 0)
 		return (int)length;
@@ -115,7 +116,7 @@ static int check_later(struct queue_store *store, const struct queue_update *upd
 static int check_control_file(struct queue_store *store, const struct queue_update *update)
 {
 	char path[QUEUE_PATH_SIZE];
-	char head[HEAD_SIZE];
+	char head[CONTROL_HEAD_SIZE];
 	struct mail_id id;
 	struct str begin;
 	int result;
@@ -223,7 +224,7 @@ void update_drop_whole(struct queue_store *store, const struct queue_update *upd
 static int append_to(struct queue_store *store, struct queue_update *update, int file)
 {
 	struct buffer records CLEANUP(buffer_clear) = {0};
-	char head[HEAD_SIZE];
+	char head[CONTROL_HEAD_SIZE];
 	struct mail_id id = {0};
 	struct str begin;
 	int result = read_head_of_control(update, file, head, &begin, &id);

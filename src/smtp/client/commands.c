@@ -83,7 +83,7 @@ void client_enter(struct smtp_client *client, enum client_state state)
 static const struct {
 	const char *name;
 	const char *command;
-} names[] = {
+} commands_names[] = {
 	[CLIENT_GREETING] = {"the greeting", NULL},
 	[CLIENT_HELLO] = {"the reply to EHLO", "EHLO"},
 	[CLIENT_HELO] = {"the reply to HELO", "HELO"},
@@ -105,12 +105,12 @@ static const struct {
 
 const char *client_state_name(enum client_state state)
 {
-	return names[state].name;
+	return commands_names[state].name;
 }
 
 const char *client_command_name(const struct smtp_client *client)
 {
 	if (client->state == CLIENT_HELLO && client->protocol == SMTP_CLIENT_LMTP)
 		return "LHLO";
-	return names[client->state].command;
+	return commands_names[client->state].command;
 }

@@ -5,8 +5,9 @@
 #include "smtp/client/internal.h"
 
 enum {
-	LINE_MAX_SIZE = 510, /* bytes of a command without its CRLF (RFC 5321 section 4.5.3.1.4) */
-	VALUE_MAX = 255,     /* of a value; with one of them the others fit in any case */
+	FORWARD_LINE_MAX_SIZE =
+		510,     /* bytes of a command without its CRLF (RFC 5321 section 4.5.3.1.4) */
+	VALUE_MAX = 255, /* of a value; with one of them the others fit in any case */
 };
 
 bool client_forwards(const struct smtp_client *client)
@@ -59,7 +60,7 @@ static void append_attribute(struct buffer *line, const struct smtp_client_origi
 		buffer_append_string(line, "IPV6:");
 	mail_xtext_append(line, value);
 	if (line->length > before && line->length - before <= VALUE_MAX &&
-	    line->length <= LINE_MAX_SIZE)
+	    line->length <= FORWARD_LINE_MAX_SIZE)
 		return;
 	buffer_truncate(line, before);
 	buffer_append_string(line, "[UNAVAILABLE]");

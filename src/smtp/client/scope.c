@@ -47,7 +47,7 @@ static const struct {
 	unsigned places;
 	bool (*applies)(const struct smtp_client_refusal *refusal);
 	enum smtp_client_scope scope;
-} rows[] = {
+} scope_rows[] = {
 	{AT(OPENING), is_anything, SMTP_CLIENT_OF_HOST},
 	{COMMANDS, is_of_transaction, SMTP_CLIENT_OF_TRANSACTION},
 	{COMMANDS, is_of_session, SMTP_CLIENT_OF_SESSION},
@@ -63,7 +63,8 @@ enum smtp_client_scope smtp_client_scope_of(const struct smtp_client_refusal *re
 {
 	size_t row = 0;
 
-	while ((rows[row].places & 1U << refusal->phase) == 0 || !rows[row].applies(refusal))
+	while ((scope_rows[row].places & 1U << refusal->phase) == 0 ||
+	       !scope_rows[row].applies(refusal))
 		row++;
-	return rows[row].scope;
+	return scope_rows[row].scope;
 }

@@ -10,7 +10,7 @@ static const struct {
 	unsigned code;      /* 0: any of 4yz */
 	const char *status; /* how it begins; "": any, or none */
 	const char *words;  /* "": any */
-} rows[] = {
+} slower_rows[] = {
 	{421, "4.7.", ""},     /* Google, Yahoo, Apple; Postfix (anvil): too many connections */
 	{0, "4.7.5", ""},      /* Microsoft: 4.7.500 to 4.7.599, server busy, throttled */
 	{0, "4.7.6", ""},      /* Microsoft: 4.7.650, rate limited by reputation */
@@ -74,10 +74,10 @@ static bool is_slower(unsigned code, struct str status, struct str text)
 {
 	if (str_starts_with(status, STR("4.2.")) || smtp_client_is_greylisting(text))
 		return false;
-	for (size_t i = 0; i < COUNT_OF(rows); i++)
-		if ((rows[i].code == 0 || rows[i].code == code) &&
-		    str_starts_with(status, str_from(rows[i].status)) &&
-		    has_words(text, rows[i].words))
+	for (size_t i = 0; i < COUNT_OF(slower_rows); i++)
+		if ((slower_rows[i].code == 0 || slower_rows[i].code == code) &&
+		    str_starts_with(status, str_from(slower_rows[i].status)) &&
+		    has_words(text, slower_rows[i].words))
 			return true;
 	return false;
 }

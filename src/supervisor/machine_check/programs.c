@@ -8,11 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PATH_SIZE = OS_PROCESS_PATH_SIZE + 32 };
+enum { PROGRAMS_PATH_SIZE = OS_PROCESS_PATH_SIZE + 32 };
 
-static int may_run_program_file(const char *directory, const char *program, char path[PATH_SIZE])
+static int may_run_program_file(const char *directory, const char *program,
+				char path[PROGRAMS_PATH_SIZE])
 {
-	snprintf(path, PATH_SIZE, "%s/%s", directory, program);
+	snprintf(path, PROGRAMS_PATH_SIZE, "%s/%s", directory, program);
 	return os_file_may_run(path);
 }
 
@@ -20,7 +21,7 @@ static void check_installed_program(struct machine_check *check, const char *dir
 				    const char *setting, const char *program)
 {
 	const char *library = strrchr(program, '-');
-	char path[PATH_SIZE];
+	char path[PROGRAMS_PATH_SIZE];
 
 	if (library != NULL && may_run_program_file(directory, program, path) == -ENOENT)
 		machine_check_report(check, MACHINE_FATAL, setting,
@@ -33,7 +34,7 @@ void machine_check_programs(struct machine_check *check)
 {
 	const struct config *config = check->config;
 	char directory[OS_PROCESS_PATH_SIZE];
-	char path[PATH_SIZE];
+	char path[PROGRAMS_PATH_SIZE];
 
 	/* where there is none at all, nothing is installed, and it is not this program that will
 	 * run */

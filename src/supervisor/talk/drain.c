@@ -4,16 +4,16 @@
 #include <errno.h>
 #include <stdio.h>
 
-enum { PATH_SIZE = 512 };
+enum { DRAIN_PATH_SIZE = 512 };
 
-static void path_in_run(const char *run, const char *name, char path[PATH_SIZE])
+static void path_in_run(const char *run, const char *name, char path[DRAIN_PATH_SIZE])
 {
-	snprintf(path, PATH_SIZE, "%s/%s", run, name);
+	snprintf(path, DRAIN_PATH_SIZE, "%s/%s", run, name);
 }
 
 static bool is_there(const char *run, const char *name)
 {
-	char path[PATH_SIZE];
+	char path[DRAIN_PATH_SIZE];
 	struct os_file_info info;
 
 	path_in_run(run, name, path);
@@ -22,7 +22,7 @@ static bool is_there(const char *run, const char *name)
 
 static int set_there(const char *run, const char *name, bool is_wanted)
 {
-	char path[PATH_SIZE];
+	char path[DRAIN_PATH_SIZE];
 	int file;
 	int error = 0;
 
@@ -50,7 +50,7 @@ bool drain_is_wanted(const char *run)
 
 bool drain_since(const char *run, int64_t *since_us_out)
 {
-	char path[PATH_SIZE];
+	char path[DRAIN_PATH_SIZE];
 	struct os_file_info info;
 
 	path_in_run(run, "draining", path);

@@ -9,7 +9,7 @@
 
 /* The kernel queues 10 datagrams for a slow reader (net.unix.max_dgram_qlen); further answers would
  * be dropped. */
-enum { OUTSTANDING_MAX = 8, ANSWER_MAX = ORDER_ANSWER_MAX + 8, PATH_SIZE = 4096 };
+enum { OUTSTANDING_MAX = 8, ANSWER_MAX = ORDER_ANSWER_MAX + 8, MANAGER_PATH_SIZE = 4096 };
 
 struct manager_talk {
 	int socket;
@@ -33,7 +33,7 @@ int manager_talk_open(const char *run, manager_talk_answered *answered, void *co
 		      struct manager_talk **talk_out)
 {
 	struct manager_talk *talk;
-	char path[PATH_SIZE];
+	char path[MANAGER_PATH_SIZE];
 	int socket;
 
 	snprintf(path, sizeof path, "%s/notify", run);

@@ -8,14 +8,15 @@
 #include <string.h>
 
 /* Forward secrecy first; but what an old server can do is better than plain text. */
-static const char CIPHERS[] = "ECDHE+AESGCM:ECDHE+CHACHA20:DHE+AESGCM:DHE+CHACHA20:ECDHE+AES:"
-			      "DHE+AES:RSA+AESGCM:RSA+AES:!aNULL:!PSK:!SRP";
+static const char CLIENT_CIPHERS[] =
+	"ECDHE+AESGCM:ECDHE+CHACHA20:DHE+AESGCM:DHE+CHACHA20:ECDHE+AES:"
+	"DHE+AES:RSA+AESGCM:RSA+AES:!aNULL:!PSK:!SRP";
 
 enum {
-	CHAIN_MAX = 8,           /* intermediate certificates of a server */
-	CHAIN_SIZE = 100 * 1024, /* bytes of all that it sends: more ends the handshake */
-	LEVEL_LOW = 1,           /* OpenSSL's, for servers of which nothing is verified */
-	LEVEL_HIGH = 2,          /* 112 bits */
+	CLIENT_CHAIN_MAX = 8,           /* intermediate certificates of a server */
+	CLIENT_CHAIN_SIZE = 100 * 1024, /* bytes of all that it sends: more ends the handshake */
+	LEVEL_LOW = 1,                  /* OpenSSL's, for servers of which nothing is verified */
+	LEVEL_HIGH = 2,                 /* 112 bits */
 };
 
 /* What a connection needs of its request later. */
@@ -119,10 +120,11 @@ void tls_client_set_rules(SSL_CTX *openssl)
 	(void)SSL_CTX_set_mode(openssl, SSL_MODE_ENABLE_PARTIAL_WRITE |
 						SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
 						SSL_MODE_RELEASE_BUFFERS);
-	SSL_CTX_set_verify_depth(openssl, CHAIN_MAX);
-	(void)SSL_CTX_set_max_cert_list(openssl, CHAIN_SIZE);
+	SSL_CTX_set_verify_depth(openssl, CLIENT_CHAIN_MAX);
+	(void)SSL_CTX_set_max_cert_list(openssl, CLIENT_CHAIN_SIZE);
 	if (SSL_CTX_set_min_proto_version(openssl, TLS1_2_VERSION) != 1 ||
-	    SSL_CTX_set_cipher_list(openssl, CIPHERS) != 1 || SSL_CTX_dane_enable(openssl) != 1)
+	    SSL_CTX_set_cipher_list(openssl, CLIENT_CIPHERS) != 1 ||
+	    SSL_CTX_dane_enable(openssl) != 1)
 		panic("this OpenSSL has no ciphers for TLS 1.2");
 }
 

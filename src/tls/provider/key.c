@@ -129,19 +129,19 @@ static const char *operation_name_ed25519(int operation)
 	return operation_name(operation, TLS_KEY_ED25519);
 }
 
-#define FUNCTION(id, function)                                     \
+#define KEY_FUNCTION(id, function)                                 \
 	{                                                          \
 		OSSL_FUNC_KEYMGMT_##id, (void (*)(void))(function) \
 	}
-#define FUNCTIONS(operation_name)                                                       \
-	FUNCTION(NEW, key_new), FUNCTION(FREE, key_free), FUNCTION(HAS, key_has),       \
-		FUNCTION(IMPORT, key_import), FUNCTION(IMPORT_TYPES, key_import_types), \
-		FUNCTION(EXPORT, key_export), FUNCTION(EXPORT_TYPES, key_export_types), \
-		FUNCTION(GET_PARAMS, key_get_params),                                   \
-		FUNCTION(GETTABLE_PARAMS, key_gettable_params),                         \
-		FUNCTION(QUERY_OPERATION_NAME, operation_name),                         \
-	{                                                                               \
-		0, NULL                                                                 \
+#define FUNCTIONS(operation_name)                                                               \
+	KEY_FUNCTION(NEW, key_new), KEY_FUNCTION(FREE, key_free), KEY_FUNCTION(HAS, key_has),   \
+		KEY_FUNCTION(IMPORT, key_import), KEY_FUNCTION(IMPORT_TYPES, key_import_types), \
+		KEY_FUNCTION(EXPORT, key_export), KEY_FUNCTION(EXPORT_TYPES, key_export_types), \
+		KEY_FUNCTION(GET_PARAMS, key_get_params),                                       \
+		KEY_FUNCTION(GETTABLE_PARAMS, key_gettable_params),                             \
+		KEY_FUNCTION(QUERY_OPERATION_NAME, operation_name),                             \
+	{                                                                                       \
+		0, NULL                                                                         \
 	}
 
 static const OSSL_DISPATCH rsa[] = {FUNCTIONS(operation_name_rsa)};

@@ -159,24 +159,24 @@ static int digest_sign(void *data, unsigned char *out, size_t *length_out, size_
 	return *length_out > 0;
 }
 
-#define FUNCTION(id, function)                                       \
+#define SIGNATURE_FUNCTION(id, function)                             \
 	{                                                            \
 		OSSL_FUNC_SIGNATURE_##id, (void (*)(void))(function) \
 	}
-static const OSSL_DISPATCH functions[] = {
-	FUNCTION(NEWCTX, signature_new),
-	FUNCTION(FREECTX, signature_free),
-	FUNCTION(DIGEST_SIGN_INIT, digest_sign_init),
-	FUNCTION(DIGEST_SIGN, digest_sign),
-	FUNCTION(SET_CTX_PARAMS, signature_set_params),
-	FUNCTION(SETTABLE_CTX_PARAMS, signature_settable_params),
+static const OSSL_DISPATCH signature_functions[] = {
+	SIGNATURE_FUNCTION(NEWCTX, signature_new),
+	SIGNATURE_FUNCTION(FREECTX, signature_free),
+	SIGNATURE_FUNCTION(DIGEST_SIGN_INIT, digest_sign_init),
+	SIGNATURE_FUNCTION(DIGEST_SIGN, digest_sign),
+	SIGNATURE_FUNCTION(SET_CTX_PARAMS, signature_set_params),
+	SIGNATURE_FUNCTION(SETTABLE_CTX_PARAMS, signature_settable_params),
 	{0, NULL},
 };
 
 const OSSL_DISPATCH *const tls_remote_signature_functions[TLS_KEY_KINDS + 1] = {
-	[TLS_KEY_RSA] = functions,
-	[TLS_KEY_ECDSA] = functions,
-	[TLS_KEY_ED25519] = functions,
+	[TLS_KEY_RSA] = signature_functions,
+	[TLS_KEY_ECDSA] = signature_functions,
+	[TLS_KEY_ED25519] = signature_functions,
 };
 
 const char *const tls_remote_signature_names[TLS_KEY_KINDS + 1] = {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * tests/e2e/programs/ldap_store.c - a store that follows LDAP servers, driven by lines (store_lines.h).
+ * tests/e2e/programs/ldap_store.c - a store that follows LDAP servers, driven by lines
+ * (store_lines.h).
  *
  *   ldap_store NAME=VALUE...
  *

@@ -15,7 +15,7 @@
 static const int64_t FIRST_DELAY_US = SECOND_US / 20;
 static const int64_t LONGEST_DELAY_US = 2 * SECOND_US;
 
-enum { BACKLOG_MAX = 1 << 20, READ_SIZE = 4096 };
+enum { DOVECOT_BACKLOG_MAX = 1 << 20, READ_SIZE = 4096 };
 
 struct dovecot_mechanisms {
 	struct dovecot_mechanism all[AUTH_MECHANISMS_MAX];
@@ -172,7 +172,7 @@ static void flush_to_dovecot(struct dovecot *dovecot)
 /* False: it cannot be sent. */
 static bool send_dovecot_line(struct dovecot *dovecot, const struct buffer *line)
 {
-	if (line->length > DOVECOT_SENT_MAX || dovecot->output.length > BACKLOG_MAX)
+	if (line->length > DOVECOT_SENT_MAX || dovecot->output.length > DOVECOT_BACKLOG_MAX)
 		return false;
 	buffer_append_str(&dovecot->output, buffer_view(line));
 	return true;

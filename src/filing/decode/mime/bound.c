@@ -23,7 +23,7 @@ enum {
 	DELIMITERS_MAX = 50000,
 	HEADERS_SIZE = 1 << 20,     /* bytes of all headers */
 	FIELDS_MAX = 10000,         /* of all headers */
-	WORDS_MAX = 2000,           /* of all headers, that begin like encoded ones (RFC 2047) */
+	BOUND_WORDS_MAX = 2000,     /* of all headers, that begin like encoded ones (RFC 2047) */
 	FIELD_SIZE = 64 << 10,      /* bytes of a field, */
 	ADDRESSES_SIZE = 256 << 10, /* of one that has addresses */
 	PARAMETERS_MAX = 200,       /* of one that has none (RFC 2045, RFC 2231) */
@@ -33,7 +33,7 @@ enum {
 	FIELD_STEPS = 8,      /* for another field, when it looks which have addresses */
 	RANGES_MAX = 100000,  /* that are blank */
 	NAME_MAX_LENGTH = 28, /* of a field that is known here */
-	BLOCK_SIZE = 64 << 10,
+	BOUND_BLOCK_SIZE = 64 << 10,
 };
 
 struct range {
@@ -227,7 +227,7 @@ static bool is_too_much(struct scan *scan, char byte)
 		scan->depth--;
 	if (byte == ':')
 		scan->depth++;
-	return scan->words > WORDS_MAX || scan->parameters > PARAMETERS_MAX ||
+	return scan->words > BOUND_WORDS_MAX || scan->parameters > PARAMETERS_MAX ||
 	       (scan->has_addresses && scan->depth > GROUPS_DEPTH) ||
 	       work_of_field(scan) > FIELD_WORK || scan->work + work_of_field(scan) > WORK_MAX ||
 	       scan->field_size >
@@ -338,12 +338,13 @@ static void take_scanned_text(struct scan *scan, struct str text)
 
 static void scan_content(struct scan *scan, struct decode_work *work)
 {
-	char *block = memory_alloc(BLOCK_SIZE);
+	char *block = memory_alloc(BOUND_BLOCK_SIZE);
 
 	while (scan->offset < work->content->size && scan->end == UINT64_MAX) {
 		struct str part;
 
-		if (ipc_content_read(work->content, scan->offset, block, BLOCK_SIZE, &part) < 0) {
+		if (ipc_content_read(work->content, scan->offset, block, BOUND_BLOCK_SIZE, &part) <
+		    0) {
 			work->problems |= DECODE_PROBLEM_UNREADABLE;
 			scan->end = 0;
 			break;

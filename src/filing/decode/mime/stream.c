@@ -3,7 +3,7 @@
 #include "base/panic.h"
 #include "filing/decode/mime/internal.h"
 
-enum { BLOCK_SIZE = 4096 };
+enum { STREAM_BLOCK_SIZE = 4096 };
 
 struct source {
 	GMimeStream stream;
@@ -175,7 +175,7 @@ static GType source_type(void)
 /* An mbox's "From " is no part of the message. */
 static uint64_t find_message_start(struct decode_work *work)
 {
-	char block[BLOCK_SIZE];
+	char block[STREAM_BLOCK_SIZE];
 	size_t got = read_at(work, 0, block, sizeof block);
 	ptrdiff_t end = str_find(str_slice(block, got), '\n');
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { BLOCK_SIZE = 64 << 10, DATE_SIZE = 40 };
+enum { APPEND_BLOCK_SIZE = 64 << 10, DATE_SIZE = 40 };
 
 /* ---- the message as it is sent: CRLF at the end of each line ---- */
 
@@ -28,15 +28,15 @@ static int sending_begin(struct sending *sending, const struct mailstore_append 
 {
 	int result = 0;
 
-	*sending = (struct sending){.block = memory_alloc(BLOCK_SIZE)};
+	*sending = (struct sending){.block = memory_alloc(APPEND_BLOCK_SIZE)};
 	if (append->recipient.length > 0)
 		result = mailbox_copy_begin_filed(&sending->copy, &append->content, append->sender,
-						  append->recipient, sending->block, BLOCK_SIZE,
-						  &sending->plain);
+						  append->recipient, sending->block,
+						  APPEND_BLOCK_SIZE, &sending->plain);
 	else
 		mailbox_copy_begin_bare(&sending->copy, &append->content);
 	if (result == 0 && append->is_binary)
-		result = mailbox_copy_set_binary(&sending->copy, sending->block, BLOCK_SIZE);
+		result = mailbox_copy_set_binary(&sending->copy, sending->block, APPEND_BLOCK_SIZE);
 	return result;
 }
 
@@ -61,7 +61,7 @@ static int sending_next(struct sending *sending)
 
 	buffer_reset(&sending->wire);
 	if (!mailbox_copy_is_done(&sending->copy))
-		result = mailbox_copy_next(&sending->copy, sending->block, BLOCK_SIZE,
+		result = mailbox_copy_next(&sending->copy, sending->block, APPEND_BLOCK_SIZE,
 					   &sending->plain);
 	if (result != 0)
 		return result;

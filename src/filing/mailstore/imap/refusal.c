@@ -28,7 +28,7 @@ static const struct meaning codes[] = {
 
 /* Of NO without such a code; the first row that fits. Both words have to be there, without case.
  * That a permission is missing may be an operator's mistake, which the message survives. */
-static const struct meaning words[] = {
+static const struct meaning refusal_words[] = {
 	{"quota", "exceed", "4.2.2", false}, /* Courier, Dovecot, hMailServer, Zimbra */
 	{"over", "quota", "4.2.2", false},   /* Cyrus */
 	{"quota", "full", "4.2.2", false},
@@ -84,10 +84,11 @@ static bool has_part_nocase(const char *text, const char *part)
 
 static const struct meaning *find_words(const char *text)
 {
-	for (size_t i = 0; i < COUNT_OF(words); i++)
-		if (has_part_nocase(text, words[i].sign) &&
-		    (words[i].other == NULL || has_part_nocase(text, words[i].other)))
-			return &words[i];
+	for (size_t i = 0; i < COUNT_OF(refusal_words); i++)
+		if (has_part_nocase(text, refusal_words[i].sign) &&
+		    (refusal_words[i].other == NULL ||
+		     has_part_nocase(text, refusal_words[i].other)))
+			return &refusal_words[i];
 	return NULL;
 }
 

@@ -7,7 +7,7 @@
 #include "os/stream/stream.h"
 #include <stdlib.h>
 
-static const int64_t AGAIN_US = SECOND_US;
+static const int64_t PULL_AGAIN_US = SECOND_US;
 
 struct pull {
 	struct os_loop *loop;
@@ -62,7 +62,7 @@ static void open_trigger_pipe(struct pull *pull)
 	if (pull->pipe < 0) {
 		log_event_rated(EVENT_QUEUE_ERROR, log_string(operation, "open lock/trigger"),
 				log_error(pull->pipe));
-		os_timer_start(pull->again, AGAIN_US);
+		os_timer_start(pull->again, PULL_AGAIN_US);
 		return;
 	}
 	pull->watch = os_watch_new(pull->loop, pull->pipe, OS_WATCH_READ, on_pipe_pulled, pull);

@@ -13,10 +13,10 @@
 #include <stdlib.h>
 
 enum {
-	KEPT_MAX = 500000,
-	SLICE_US = 2000,
+	SCAN_KEPT_MAX = 500000,
+	SCAN_SLICE_US = 2000,
 	QUIET_SLICE_US = 4000,
-	PAUSE_US = 5000,
+	SCAN_PAUSE_US = 5000,
 	SAME_TIME = 16, /* names between two readings of the clock */
 };
 
@@ -52,7 +52,7 @@ struct scan {
 
 static bool will_find(const struct scan *scan, int64_t due_us, int64_t now_us)
 {
-	return scan->sleepers->count >= KEPT_MAX && due_us != INT64_MAX &&
+	return scan->sleepers->count >= SCAN_KEPT_MAX && due_us != INT64_MAX &&
 	       due_us > now_us + 2 * scan->times.rescan_us;
 }
 
@@ -294,7 +294,7 @@ static void on_scan_slice(void *context)
 {
 	struct scan *scan = context;
 	bool is_quiet = wake_is_quiet(scan->wake);
-	int64_t until_us = os_clock_monotonic_us() + (is_quiet ? QUIET_SLICE_US : SLICE_US);
+	int64_t until_us = os_clock_monotonic_us() + (is_quiet ? QUIET_SLICE_US : SCAN_SLICE_US);
 	int64_t now_us = 0;
 	bool is_more = true;
 
@@ -308,7 +308,7 @@ static void on_scan_slice(void *context)
 		is_more = scan_next_name(scan, now_us);
 	}
 	if (is_more)
-		os_timer_start(scan->slice_timer, is_quiet ? 0 : PAUSE_US);
+		os_timer_start(scan->slice_timer, is_quiet ? 0 : SCAN_PAUSE_US);
 	else
 		finish_scan(scan);
 }
