@@ -86,8 +86,8 @@ struct smtp_server_rules {
 };
 
 enum smtp_tls_rule {
-	SMTP_TLS_NONE, /* unknown to this service; or before the session: smtp_server_start_in_tls()
-			*/
+	SMTP_TLS_NONE,     /* unknown to this service; or before the session: smtp_server_set_tls()
+			    */
 	SMTP_TLS_OFFERED,  /* STARTTLS */
 	SMTP_TLS_REQUIRED, /* the same; without it no mail: 530 5.7.0 */
 };
