@@ -57,6 +57,7 @@ struct deliver_helper_job {
 	struct deliver_helper_job *next, *previous;
 };
 
+/* Implemented by program/kind/service.c. */
 struct deliver_helper_handler {
 	/* A new job, now owned by the handler. */
 	void (*job)(void *context, struct deliver_helper_job *job);

@@ -18,6 +18,7 @@ struct intake_asked {
 	bool goes_on; /* AUTH: the exchange began with an earlier question */
 };
 
+/* Implemented by intake/engine_smtp.c and intake/qmtp/engine.c. */
 struct intake_engine {
 	void (*begin)(struct intake_session *session, const struct smtp_service *service,
 		      const struct smtp_peer *peer);

@@ -71,6 +71,7 @@ struct queue_cleaner_finding {
 			 * deliveries are decided: it ends with the report to the sender. 0: none */
 };
 
+/* Implemented by manager/link/cleaning.c. */
 struct queue_cleaner_handler {
 	/* Whether somebody is working on the message NUMBER: its names are left alone. */
 	bool (*is_busy)(void *context, uint64_t number);

@@ -12,7 +12,7 @@
 struct queue_group;
 
 /* WORK runs in the thread, with COUNT items; then DONE runs in the loop's thread
- * with the same items. */
+ * with the same items. Implemented by manager/link/recorder.c and queue/server/commit.c. */
 struct queue_group_handler {
 	void (*work)(void *context, void **items, size_t count);
 	void (*done)(void *context, void **items, size_t count);

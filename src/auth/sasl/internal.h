@@ -5,7 +5,8 @@
 
 #include "auth/sasl/sasl.h"
 
-/* A mechanism takes messages and answers one after the other; STEP counts the messages. */
+/* A mechanism takes messages and answers one after the other; STEP counts the messages. Implemented
+ * by auth/sasl/bearer.c, auth/sasl/clear.c and auth/sasl/scram.c. */
 struct sasl_kind {
 	/* Its first challenge, if the client has sent no initial response; NULL: an empty one. */
 	const char *greeting;

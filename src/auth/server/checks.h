@@ -42,7 +42,7 @@ enum auth_trust {
 struct auth_checks;
 struct auth_check;
 
-/* All functions get the CONTEXT of auth_checks_add(). */
+/* All functions get the CONTEXT of auth_checks_add(). Implemented by auth/server/password.c. */
 struct auth_check_kind {
 	void (*work)(void *context); /* in a thread */
 	void (*done)(void *context); /* in the loop, after WORK; not if it was cancelled */

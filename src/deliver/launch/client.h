@@ -12,7 +12,8 @@
 struct launch_client;
 
 /* The events of a run: started() once or refused(), then ended(), unless lost() comes; an
- * unexpected message closes the connection. None is called from inside launch_begin(). */
+ * unexpected message closes the connection. None is called from inside launch_begin(). Implemented
+ * by deliver/pipe/run.c. */
 struct launch_handler {
 	/* DESCRIPTORS (LAUNCH_INPUT...) now belong to the handler. */
 	void (*started)(void *context, const int *descriptors);

@@ -26,6 +26,7 @@ struct remote_probe_result {
 	const struct tls_connection *connection; /* NULL: no handshake was begun */
 };
 
+/* Implemented by command/tls/tls.c. */
 struct remote_probe_handler {
 	/* One host has been tried; RESULT is valid during the call. */
 	void (*tried)(void *context, const struct remote_probe_result *result);

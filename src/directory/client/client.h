@@ -51,6 +51,8 @@ struct directory_question {
 	struct directory_question_private *private; /* NULL: not pending */
 };
 
+/* Implemented by auth/server/server.c, directory/lookup/lookup.c and directory/store/relay/relay.c.
+ */
 struct directory_client_handler {
 	/* A server answers again (true), or no server does (false). */
 	void (*state)(void *context, bool is_up);

@@ -12,6 +12,7 @@
 #include "base/buffer.h"
 #include "header/field.h"
 
+/* Implemented by filing/decode/identity.c. */
 struct decode_essence_handler {
 	/* The next bytes of what was written. */
 	void (*wrote)(void *context, struct str text);

@@ -13,6 +13,7 @@
 struct cleaning;
 struct queue_cleaner_finding;
 
+/* Implemented by manager/hear/waiting.c. */
 struct cleaning_handler {
 	/* Whether the message is awake. */
 	bool (*is_awake)(void *context, uint64_t number);

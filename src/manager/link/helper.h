@@ -16,7 +16,7 @@ struct helpers;
 struct helper;
 
 /* Jobs are the pointers passed to helper_start(). A handler may start other jobs, but not end
- * any. */
+ * any. Implemented by manager/hear/helpers.c. */
 struct helpers_handler {
 	/* Whether a process of USER can be a helper. */
 	bool (*may_connect)(void *context, uid_t user);

@@ -20,6 +20,7 @@ struct queue_link_notice {
 	struct str content; /* its data; empty: likewise */
 };
 
+/* Implemented by manager/hear/queue.c. */
 struct queue_link_handler {
 	/* "queue" is connected, and no earlier request is in progress: whatever was not answered
 	 * must be requested again. The queue must be scanned. */

@@ -30,6 +30,7 @@ struct recording {
 	struct heap_node due; /* by time, while it waits to be written */
 };
 
+/* Implemented by manager/hear/disk.c. */
 struct recorder_handler {
 	/* Whether the queue has a place for SERVICE. */
 	bool (*has_service)(void *context, struct str service);

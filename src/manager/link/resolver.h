@@ -12,6 +12,7 @@
 struct resolver;
 struct message;
 
+/* Implemented by manager/hear/helpers.c. */
 struct resolver_handler {
 	/* All recipients of MESSAGE are resolved: its deliveries, in the envelope's arena. */
 	void (*mapped)(void *context, struct message *message, struct queue_delivery *deliveries,

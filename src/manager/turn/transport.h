@@ -80,6 +80,7 @@ struct job {
 	struct job *next, *previous; /* in its flow, then among those in flight */
 };
 
+/* Implemented by manager/hear/waiting.c. */
 struct transport_handler {
 	/* There is room again: wake the first COUNT of WAITERS. */
 	void (*has_room)(void *context, struct waiters *waiters, size_t count, bool retries);

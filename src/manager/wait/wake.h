@@ -16,6 +16,7 @@
 
 struct wake;
 
+/* Implemented by manager/hear/waiting.c. */
 struct wake_handler {
 	/* SLEEPER must wake: read it and remove it from the sleepers. Later wake_retry_ended()
 	 * must be called once for each that IS_RETRY. */

@@ -11,6 +11,8 @@
 #include "program/kind/directory_network.h"
 #include "supervisor/child/child.h"
 
+/* Implemented by program/directory.c, program/directory_ldap.c and program/directory_postgresql.c.
+ */
 struct directory_backend {
 	const char *program; /* file name; also of its sandbox */
 	/* Called before the sandbox is entered; may be NULL. As in struct child_program. */

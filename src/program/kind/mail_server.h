@@ -9,6 +9,7 @@
 #include "intake/session.h"
 #include "supervisor/child/child.h"
 
+/* Implemented by program/qmtpd.c and program/smtpd.c. */
 struct mail_server_kind {
 	const char *sockets; /* the use of its listening sockets: "listen" */
 	const struct intake_engine *engine;

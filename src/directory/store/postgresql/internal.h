@@ -78,6 +78,7 @@ struct postgresql_parameter {
 	const char *text; /* used instead of VALUE */
 };
 
+/* Implemented by directory/store/postgresql/change.c and directory/store/postgresql/read.c. */
 struct postgresql_link_handler {
 	void (*connected)(void *context); /* to prepare it, then call postgresql_link_accept() */
 	void (*lost)(void *context);      /* after each pending request has failed */
@@ -247,6 +248,7 @@ struct postgresql_reader {
 	struct os_timer *grace;
 };
 
+/* Implemented by directory/store/postgresql/read.c. */
 struct postgresql_follow_handler {
 	/* After the first poll of a connection: answers are now in sync with reported changes. */
 	void (*followed)(struct postgresql_store *store);

@@ -26,6 +26,7 @@
 
 struct scan;
 
+/* Implemented by manager/hear/waiting.c. */
 struct scan_handler {
 	/* Whether the message is awake (the scan knows those that sleep). */
 	bool (*is_awake)(void *context, uint64_t number);

@@ -36,6 +36,7 @@
 struct triggers;
 struct trigger;
 
+/* Implemented by manager/hear/waiting.c. */
 struct trigger_handler {
 	/* TRIGGER is no longer set. Its waiters may be taken out at once; the others come by
 	 * triggers_next_released(). */

@@ -204,38 +204,40 @@ enum {
 };
 
 /* The protocol. */
+enum verb_flag {
+	IDLE = 1,       /* does not bring a message nearer */
+	GROUP_LAST = 2, /* RFC 2920 section 3.1: must be the last of a group */
+	SECURED = 4,    /* not without TLS or AUTH where these are required */
+};
+
 static const struct verb {
 	struct str name;
 	unsigned protocols;
 	unsigned states;
-	bool is_idle; /* does not bring a message nearer */
-	bool is_last; /* RFC 2920 section 3.1: must be the last of a group */
-	bool is_mail; /* not without TLS or AUTH where these are required */
+	unsigned flags;
 	bool (*parse)(struct smtp_server *s, struct smtp_argument *argument);
 	enum smtp_step (*handle)(struct smtp_server *s, const struct smtp_argument *argument);
 } verbs[] = {
-	{STR("HELO"), SMTP, ANY, true, true, false, smtp_argument_helo, on_helo_command},
-	{STR("EHLO"), SMTP, ANY, true, true, false, smtp_argument_helo, on_ehlo},
-	{STR("LHLO"), LMTP, ANY, true, true, false, smtp_argument_helo, on_ehlo},
-	{STR("STARTTLS"), BOTH, ANY & ~CONNECTED, true, true, false, smtp_argument_none,
+	{STR("HELO"), SMTP, ANY, IDLE | GROUP_LAST, smtp_argument_helo, on_helo_command},
+	{STR("EHLO"), SMTP, ANY, IDLE | GROUP_LAST, smtp_argument_helo, on_ehlo},
+	{STR("LHLO"), LMTP, ANY, IDLE | GROUP_LAST, smtp_argument_helo, on_ehlo},
+	{STR("STARTTLS"), BOTH, ANY & ~CONNECTED, IDLE | GROUP_LAST, smtp_argument_none,
 	 on_starttls_command},
-	{STR("AUTH"), BOTH, ANY & ~CONNECTED, true, true, false, smtp_argument_auth,
+	{STR("AUTH"), BOTH, ANY & ~CONNECTED, IDLE | GROUP_LAST, smtp_argument_auth,
 	 smtp_auth_begin},
-	{STR("MAIL"), BOTH, GREETED, false, false, true, smtp_argument_sender, on_mail_command},
-	{STR("RCPT"), BOTH, SENDER | RECIPIENTS, false, false, true, smtp_argument_recipient,
-	 on_rcpt},
-	{STR("DATA"), BOTH, RECIPIENTS, false, true, true, smtp_argument_none, on_data_command},
-	{STR("BDAT"), BOTH, ANY, false, false, false, smtp_argument_chunk, on_bdat},
-	{STR("ETRN"), SMTP, GREETED, true, true, true, smtp_argument_text, smtp_on_etrn},
-	{STR("XCLIENT"), BOTH, ANY, true, true, false, smtp_argument_text, smtp_on_xclient},
-	{STR("XFORWARD"), BOTH, ANY & ~CONNECTED, true, false, false, smtp_argument_text,
-	 smtp_on_xforward},
-	{STR("RSET"), BOTH, ANY, true, false, false, smtp_argument_none, on_rset},
-	{STR("NOOP"), BOTH, ANY, true, false, false, smtp_argument_any, on_noop},
-	{STR("QUIT"), BOTH, ANY, false, false, false, smtp_argument_none, on_quit},
-	{STR("VRFY"), BOTH, ANY, true, true, true, smtp_argument_text, on_vrfy},
-	{STR("EXPN"), BOTH, ANY, true, true, true, smtp_argument_any, on_expn},
-	{STR("HELP"), BOTH, ANY, true, false, false, smtp_argument_any, on_help},
+	{STR("MAIL"), BOTH, GREETED, SECURED, smtp_argument_sender, on_mail_command},
+	{STR("RCPT"), BOTH, SENDER | RECIPIENTS, SECURED, smtp_argument_recipient, on_rcpt},
+	{STR("DATA"), BOTH, RECIPIENTS, GROUP_LAST | SECURED, smtp_argument_none, on_data_command},
+	{STR("BDAT"), BOTH, ANY, 0, smtp_argument_chunk, on_bdat},
+	{STR("ETRN"), SMTP, GREETED, IDLE | GROUP_LAST | SECURED, smtp_argument_text, smtp_on_etrn},
+	{STR("XCLIENT"), BOTH, ANY, IDLE | GROUP_LAST, smtp_argument_text, smtp_on_xclient},
+	{STR("XFORWARD"), BOTH, ANY & ~CONNECTED, IDLE, smtp_argument_text, smtp_on_xforward},
+	{STR("RSET"), BOTH, ANY, IDLE, smtp_argument_none, on_rset},
+	{STR("NOOP"), BOTH, ANY, IDLE, smtp_argument_any, on_noop},
+	{STR("QUIT"), BOTH, ANY, 0, smtp_argument_none, on_quit},
+	{STR("VRFY"), BOTH, ANY, IDLE | GROUP_LAST | SECURED, smtp_argument_text, on_vrfy},
+	{STR("EXPN"), BOTH, ANY, IDLE | GROUP_LAST | SECURED, smtp_argument_any, on_expn},
+	{STR("HELP"), BOTH, ANY, IDLE, smtp_argument_any, on_help},
 };
 
 static bool is_known_verb(const struct smtp_server *s, const struct verb *verb)
@@ -303,7 +305,7 @@ static bool is_out_of_step(const struct smtp_server *s, const struct verb *verb,
 		return false;
 	if (verb != NULL && (verb->handle == on_quit || verb->handle == on_bdat))
 		return false;
-	return !s->is_extended || (verb != NULL && verb->is_last);
+	return !s->is_extended || (verb != NULL && verb->flags & GROUP_LAST);
 }
 
 static struct str verb_name_of_line(struct str line)
@@ -371,13 +373,14 @@ static bool is_command_refused(struct smtp_server *s, const struct verb *verb, s
 		*step_out = refuse_line(s, line, "5.5.2", "Control characters, or a CR alone");
 	else if (verb == NULL)
 		*step_out = smtp_reply(s, 500, "5.5.1", "Unknown command");
-	else if (verb->is_mail && s->service->tls == SMTP_TLS_REQUIRED && s->tls.version == NULL)
+	else if (verb->flags & SECURED && s->service->tls == SMTP_TLS_REQUIRED &&
+		 s->tls.version == NULL)
 		*step_out = smtp_reply_no_tls(s);
-	else if (verb->is_mail && smtp_auth_is_missing(s))
+	else if (verb->flags & SECURED && smtp_auth_is_missing(s))
 		*step_out = smtp_auth_demand(s);
 	else if (!(verb->states & s->state))
 		*step_out = smtp_reply_misplaced(s, verb->states == GREETED);
-	else if (verb->is_idle && exceeds_commands(s))
+	else if (verb->flags & IDLE && exceeds_commands(s))
 		*step_out = refuse_more(s);
 	else
 		return false;
