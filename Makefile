@@ -141,7 +141,7 @@ world: tree ## simulated worlds with new seeds for T seconds, each twice; SEED=N
 	@tests/world/run build/tests/world/world $(if $(SEED),--seed=$(SEED),--seconds=$(T)) -- $(WORLD)
 
 world-finds: tree ## old faults in simulated worlds, until a judge notices; FINDS="--only TEXT --seeds N"
-	@tests/world/finds/run build --page doc/design/world-finds.md $(FINDS)
+	@tests/world/finds/run build --page tests/world/pages/finds.md $(FINDS)
 
 world-long: tree ## 100 simulated years and 10^7 messages, in pieces that add up: LONG="--seconds 3600 --jobs 2"
 	@tests/world/long build/tests/world/world --totals build/world-long.jsonl $(LONG)

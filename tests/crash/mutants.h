@@ -4,7 +4,7 @@
  * late.
  *
  * Of all calls that change the disk. The recorder beside this does so in each scenario, tests/world
- * in a whole node (doc/design/world-finds.md).
+ * in a whole node (tests/world/pages/finds.md).
  */
 #ifndef TESTS_CRASH_MUTANTS_H
 #define TESTS_CRASH_MUTANTS_H
