@@ -16,12 +16,12 @@ static bool is_session_counted(const struct intake_session *session)
 
 void intake_session_leave(struct intake_session *session)
 {
-	if (session->client == NULL)
+	if (session->limits.client == NULL)
 		return;
-	limit_client_change_bytes(session->client, session->unfinished, 0);
-	session->unfinished = 0;
-	limit_client_leave(session->client);
-	session->client = NULL;
+	limit_client_change_bytes(session->limits.client, session->limits.unfinished, 0);
+	session->limits.unfinished = 0;
+	limit_client_leave(session->limits.client);
+	session->limits.client = NULL;
 }
 
 bool intake_session_count(struct intake_session *session)
@@ -32,9 +32,9 @@ bool intake_session_count(struct intake_session *session)
 	intake_session_leave(session);
 	if (!is_session_counted(session))
 		return true;
-	session->client = limit_client_enter(intake->clients, &session->mapped,
-					     limit > 0 ? limit : UINT32_MAX);
-	return session->client != NULL;
+	session->limits.client = limit_client_enter(intake->clients, &session->mapped,
+						    limit > 0 ? limit : UINT32_MAX);
+	return session->limits.client != NULL;
 }
 
 void intake_session_greet(struct intake_session *session, struct str early)
@@ -46,12 +46,12 @@ void intake_session_greet(struct intake_session *session, struct str early)
 static bool refuse_new_session(struct intake_session *session, const char *text)
 {
 	session->engine->refuse_session(session, text);
-	return !intake_security_is_implicit(session->security);
+	return !intake_security_is_implicit(session->tls.security);
 }
 
 static bool begin_admitted_session(struct intake_session *session, struct str early)
 {
-	if (intake_security_is_implicit(session->security))
+	if (intake_security_is_implicit(session->tls.security))
 		return intake_secure_begin(session, early);
 	intake_session_greet(session, early);
 	return true;
@@ -60,8 +60,8 @@ static bool begin_admitted_session(struct intake_session *session, struct str ea
 /* What was read EARLY waits with it. */
 static bool wait_before_admission(struct intake_session *session, struct str early)
 {
-	buffer_append_str(&session->early, early);
-	session->is_asking = true;
+	buffer_append_str(&session->limits.early, early);
+	session->question.is_asking = true;
 	return true;
 }
 
@@ -69,17 +69,18 @@ static bool wait_before_admission(struct intake_session *session, struct str ear
 static void go_on_with_admission(struct intake_session *session,
 				 bool (*step)(struct intake_session *session, struct str early))
 {
-	struct buffer early = session->early;
+	struct buffer early = session->limits.early;
 	bool goes_on = false;
 
-	session->early = (struct buffer){0};
-	session->is_asking = false;
+	session->limits.early = (struct buffer){0};
+	session->question.is_asking = false;
 	if (!session->engine->is_closed(session)) /* the service may be stopping */
 		goes_on = step(session, buffer_view(&early));
 	buffer_clear(&early);
 	if (!session->engine->is_closed(session) && !goes_on)
 		session->engine->refuse_session(session, "TLS cannot begin");
-	if (session->engine->is_closed(session) && intake_security_is_implicit(session->security))
+	if (session->engine->is_closed(session) &&
+	    intake_security_is_implicit(session->tls.security))
 		buffer_clear(session->engine->output(session));
 	session->pump(session);
 }
@@ -117,12 +118,12 @@ static void on_named(struct intake_session *session)
 
 bool intake_session_admit(struct intake_session *session, struct str early)
 {
-	if (!intake_security_admits(session->security, &session->mapped) ||
-	    (session->is_stranger && intake_security_trusts_all(session->security))) {
+	if (!intake_security_admits(session->tls.security, &session->mapped) ||
+	    (session->is_stranger && intake_security_trusts_all(session->tls.security))) {
 		session->engine->refuse_session(session, "The address is not in clients");
 		return false;
 	}
-	if (intake_security_lacks_tls(session->security)) {
+	if (intake_security_lacks_tls(session->tls.security)) {
 		intake_secure_log_lacking(session);
 		return refuse_new_session(session, "TLS is not possible now, try again later");
 	}

@@ -14,7 +14,7 @@ static const int64_t IDLE_US = SECOND_US;
 /* It waits for us, and not we for it. */
 static bool is_waiting_for_us(const struct intake_session *session)
 {
-	return session->is_asking || session->commits > 0;
+	return session->question.is_asking || session->commits > 0;
 }
 
 /* With a reply the client has done its part; but with BDAT chunk after chunk it gains no time:
@@ -24,9 +24,10 @@ void intake_deadline_follow(struct intake_session *session)
 	bool is_receiving = session->engine->is_receiving(session);
 	size_t unsent = session->engine->output(session)->length;
 
-	if (is_receiving != session->is_receiving || (unsent > session->unsent && !is_receiving))
+	if (is_receiving != session->message.is_receiving ||
+	    (unsent > session->unsent && !is_receiving))
 		intake_pace_reset(&session->pace);
-	session->is_receiving = is_receiving;
+	session->message.is_receiving = is_receiving;
 	session->unsent = unsent;
 }
 
@@ -41,7 +42,8 @@ void intake_deadline_receive(struct intake_session *session, uint64_t count)
 void intake_deadline_set(struct intake_session *session)
 {
 	const struct config *config = session->intake->config;
-	uint32_t seconds = session->is_asking ? 0 : session->engine->timeout_seconds(session);
+	uint32_t seconds =
+		session->question.is_asking ? 0 : session->engine->timeout_seconds(session);
 	int64_t now_us = os_clock_monotonic_us();
 	int64_t left_us;
 
@@ -54,7 +56,7 @@ void intake_deadline_set(struct intake_session *session)
 	left_us = intake_pace_left_us(&session->pace, seconds * SECOND_US, config->smtp_min_rate);
 	session->deadline_us = now_us + left_us;
 	if (intake_session_shakes_hands(session)) {
-		session->deadline_us = session->handshake_until_us;
+		session->deadline_us = session->tls.handshake_until_us;
 		left_us = session->deadline_us - now_us;
 	}
 	if (os_timer_is_running(session->timer) && session->timer_us <= session->deadline_us)

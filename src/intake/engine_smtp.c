@@ -20,11 +20,11 @@ static void start_smtp_session(struct intake_session *session, struct str early)
 {
 	static const char handshake = 0x16; /* RFC 8446 section 5.1 */
 	char byte = early.length > 0 ? early.data[0] : '\0';
-	ssize_t count = early.length > 0 ? 1 : tls_stream_read(&session->stream, &byte, 1);
+	ssize_t count = early.length > 0 ? 1 : tls_stream_read(&session->tls.stream, &byte, 1);
 
 	if (count > 0)
 		smtp_server_early_talker(session->server,
-					 byte == handshake && session->stream.tls == NULL);
+					 byte == handshake && session->tls.stream.tls == NULL);
 	else if (count == 0 || count == -EAGAIN)
 		smtp_server_start(session->server);
 	else
@@ -149,14 +149,14 @@ static void spool_smtp_body(struct intake_session *session)
 
 static uint64_t unfinished_size_of_smtp(const struct intake_session *session)
 {
-	return queue_client_unfinished(&session->message);
+	return queue_client_unfinished(&session->message.queued);
 }
 
 static void cancel_smtp_questions(struct intake_session *session)
 {
-	directory_sender_cancel(&session->senders);
+	directory_sender_cancel(&session->question.senders);
 	intake_auth_end(session);
-	queue_client_abandon(&session->message);
+	queue_client_abandon(&session->message.queued);
 }
 
 const struct intake_engine intake_engine_smtp = {

@@ -32,14 +32,14 @@ static void session_free(struct intake_session *session)
 	intake_session_leave(session);
 	os_watch_free(session->watch);
 	os_timer_free(session->timer);
-	os_timer_free(session->held);
+	os_timer_free(session->limits.held);
 	/* after QUIT, or its end of input, nothing unread can be left */
-	tls_stream_close(&session->stream,
+	tls_stream_close(&session->tls.stream,
 			 !session->is_at_end && !session->engine->has_quit(session));
 	intake_tell_end(session);
 	session->engine->free(session);
 	buffer_clear(&session->kept);
-	buffer_clear(&session->early);
+	buffer_clear(&session->limits.early);
 	log_session_end(session);
 	DL_DELETE2(intake->sessions, session, previous, next);
 	intake->session_count--;
@@ -56,7 +56,7 @@ bool intake_is_our_address(void *context, const struct in6_addr *address)
 
 	if (config_is_own_address(session->intake->config, address))
 		return true;
-	if (os_socket_local_address(session->stream.socket, &local) < 0)
+	if (os_socket_local_address(session->tls.stream.socket, &local) < 0)
 		return false;
 	mapped = os_socket_address_mapped(&local);
 	return local.any.sa_family != AF_UNIX && memcmp(&mapped, address, sizeof mapped) == 0;
@@ -76,9 +76,10 @@ static void feed_kept(struct intake_session *session)
 static ssize_t write_replies(struct intake_session *session, const struct buffer *output)
 {
 	return session->engine->is_closed(session)
-		       ? tls_stream_write_part(&session->stream, buffer_data(output),
+		       ? tls_stream_write_part(&session->tls.stream, buffer_data(output),
 					       output->length)
-		       : tls_stream_write(&session->stream, buffer_data(output), output->length);
+		       : tls_stream_write(&session->tls.stream, buffer_data(output),
+					  output->length);
 }
 
 /* False when the connection is gone. */
@@ -109,14 +110,14 @@ static void watch_what_is_needed(struct intake_session *session)
 	unsigned events = OS_WATCH_NONE;
 
 	if (intake_session_shakes_hands(session)) {
-		os_watch_set(session->watch, tls_connection_wants(session->stream.tls, false));
+		os_watch_set(session->watch, tls_connection_wants(session->tls.stream.tls, false));
 		return;
 	}
 	if (session->engine->output(session)->length > 0)
 		events |= OS_WATCH_WRITE;
 	if (session->engine->is_ready(session) && session->kept.length == 0 && !session->is_at_end)
 		events |= OS_WATCH_READ;
-	os_watch_set(session->watch, tls_stream_events(&session->stream, events));
+	os_watch_set(session->watch, tls_stream_events(&session->tls.stream, events));
 }
 
 enum step {
@@ -137,7 +138,7 @@ static enum step next_step(const struct intake_session *session)
 
 	if (intake_session_shakes_hands(session))
 		return session->engine->is_closed(session) ? STEP_END : STEP_SHAKE;
-	if (!session->is_asking && intake_session_has_question(session))
+	if (!session->question.is_asking && intake_session_has_question(session))
 		return STEP_ASK;
 	if (session->kept.length > 0 && session->engine->is_ready(session))
 		return STEP_FEED;
@@ -147,7 +148,7 @@ static enum step next_step(const struct intake_session *session)
 		return STEP_END;
 	if (session->engine->wants_tls(session))
 		return STEP_SECURE;
-	if (tls_stream_has_pending(&session->stream) && session->engine->is_ready(session))
+	if (tls_stream_has_pending(&session->tls.stream) && session->engine->is_ready(session))
 		return STEP_READ;
 	return STEP_WAIT;
 }
@@ -162,7 +163,7 @@ static enum step take_handshake_step(struct intake_session *session)
 
 	enum intake_secure outcome = intake_secure_go_on(session);
 
-	if (outcome == INTAKE_SECURE_DONE && intake_security_is_implicit(session->security))
+	if (outcome == INTAKE_SECURE_DONE && intake_security_is_implicit(session->tls.security))
 		intake_session_greet(session, STR(""));
 	return steps[outcome];
 }
@@ -241,7 +242,7 @@ static bool may_get_secret(const struct intake_session *session)
 static void receive_from_client(struct intake_session *session)
 {
 	static char bytes[READ_SIZE];
-	ssize_t count = tls_stream_read(&session->stream, bytes, sizeof bytes);
+	ssize_t count = tls_stream_read(&session->tls.stream, bytes, sizeof bytes);
 	bool may_be_secret = may_get_secret(session);
 	size_t consumed;
 
@@ -266,7 +267,7 @@ static void on_client_socket_ready(void *context, unsigned events)
 
 	if (!intake_session_shakes_hands(session) && session->engine->is_ready(session) &&
 	    session->kept.length == 0 &&
-	    ((events & OS_WATCH_READ) != 0 || session->stream.tls != NULL))
+	    ((events & OS_WATCH_READ) != 0 || session->tls.stream.tls != NULL))
 		receive_from_client(session);
 	intake_session_pump(session);
 }
@@ -292,7 +293,8 @@ static void on_session_timer(void *context)
 static bool can_be_told(const struct intake_session *session)
 {
 	return !intake_session_shakes_hands(session) &&
-	       (!intake_security_is_implicit(session->security) || session->stream.tls != NULL);
+	       (!intake_security_is_implicit(session->tls.security) ||
+		session->tls.stream.tls != NULL);
 }
 
 void intake_session_refuse(struct intake_session *session)
@@ -333,10 +335,10 @@ static struct intake_session *session_new(struct intake *intake, const struct sm
 	who.address = session->address;
 	who.port = session->port;
 	session->intake = intake;
-	session->security = security;
-	session->stream.socket = socket;
+	session->tls.security = security;
+	session->tls.stream.socket = socket;
 	session->kept.is_secret = true;
-	session->class = INTAKE_NO_CLASS;
+	session->limits.class = INTAKE_NO_CLASS;
 	session->is_stranger = is_stranger;
 	session->may_relay = !is_stranger && (intake_security_trusts_all(security) ||
 					      config_may_relay(intake->config, &session->mapped));

@@ -13,7 +13,7 @@ void intake_stop(struct intake *intake)
 	DL_FOREACH_SAFE2 (intake->sessions, session, next, next) {
 		session->engine->shutdown(session);
 		intake_hold_give_up(session, "The service is stopping, try again later");
-		if (!session->is_asking)
+		if (!session->question.is_asking)
 			intake_session_pump(session);
 	}
 }
@@ -21,7 +21,7 @@ void intake_stop(struct intake *intake)
 static void drain_session(struct intake_session *session)
 {
 	session->engine->drain(session);
-	if (!session->is_asking) /* a reply may have been made */
+	if (!session->question.is_asking) /* a reply may have been made */
 		intake_session_pump(session);
 }
 

@@ -39,7 +39,7 @@ static struct limit_ruling judge_question(struct intake_session *session)
 
 static void let_through(struct intake_session *session)
 {
-	session->is_let_through = true;
+	session->limits.is_let_through = true;
 	session->pump(session);
 }
 
@@ -61,8 +61,8 @@ bool intake_hold_question(struct intake_session *session)
 {
 	struct limit_ruling ruling;
 
-	if (session->intake->rates == NULL || session->is_let_through) {
-		session->is_let_through = false;
+	if (session->intake->rates == NULL || session->limits.is_let_through) {
+		session->limits.is_let_through = false;
 		return false;
 	}
 	ruling = judge_question(session);
@@ -73,18 +73,18 @@ bool intake_hold_question(struct intake_session *session)
 		return true;
 	}
 	if (ruling.answer == LIMIT_CLOSE)
-		session->farewell = intake_rate_texts[ruling.rule->count];
+		session->limits.farewell = intake_rate_texts[ruling.rule->count];
 	refuse_question(session, intake_rate_texts[ruling.rule->count]);
 	return true;
 }
 
 void intake_hold_give_up(struct intake_session *session, const char *text)
 {
-	if (!session->is_slowed)
+	if (!session->limits.is_slowed)
 		return;
 	intake_slow_end(session);
 	if (intake_session_has_question(session))
 		refuse_question(session, text);
-	else if (intake_security_is_implicit(session->security)) /* it waits for a handshake */
+	else if (intake_security_is_implicit(session->tls.security)) /* it waits for a handshake */
 		buffer_clear(session->engine->output(session));
 }

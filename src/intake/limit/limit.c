@@ -109,15 +109,15 @@ bool intake_limit_enter(struct intake_session *session)
 	class = find_class_of_session(session);
 	if (!enter_limited_class(session, class))
 		return false;
-	session->class = (ptrdiff_t) class;
+	session->limits.class = (ptrdiff_t) class;
 	return true;
 }
 
 void intake_limit_leave(struct intake_session *session)
 {
-	if (session->class >= 0)
-		limit_leave_in(session->intake->counter, (size_t)session->class);
-	session->class = INTAKE_NO_CLASS;
+	if (session->limits.class >= 0)
+		limit_leave_in(session->intake->counter, (size_t)session->limits.class);
+	session->limits.class = INTAKE_NO_CLASS;
 }
 
 bool intake_limit_move(struct intake_session *session)
@@ -127,12 +127,12 @@ bool intake_limit_move(struct intake_session *session)
 	if (!is_limited(session))
 		return true;
 	class = find_class_of_session(session);
-	if (session->class == (ptrdiff_t) class)
+	if (session->limits.class == (ptrdiff_t) class)
 		return true;
 	if (!enter_limited_class(session, class))
 		return false;
 	intake_limit_leave(session);
-	session->class = (ptrdiff_t) class;
+	session->limits.class = (ptrdiff_t) class;
 	return true;
 }
 
@@ -140,14 +140,14 @@ bool intake_limit_move(struct intake_session *session)
 static void recount_sessions(struct intake *intake)
 {
 	for (struct intake_session *s = intake->sessions; s != NULL; s = s->next) {
-		s->class = INTAKE_NO_CLASS;
-		s->rates_logged = 0; /* the sections have other numbers */
+		s->limits.class = INTAKE_NO_CLASS;
+		s->limits.rates_logged = 0; /* the sections have other numbers */
 		if (s->named != NULL || !is_limited(s) || s->engine->is_closed(s))
 			continue;
-		s->class = (ptrdiff_t)find_class_of_session(s);
-		limit_recount_in(intake->counter, (size_t)s->class);
-		if (s->is_slowed)
-			limit_recount_slowed(intake->counter, (size_t)s->class);
+		s->limits.class = (ptrdiff_t)find_class_of_session(s);
+		limit_recount_in(intake->counter, (size_t)s->limits.class);
+		if (s->limits.is_slowed)
+			limit_recount_slowed(intake->counter, (size_t)s->limits.class);
 	}
 }
 

@@ -30,10 +30,11 @@ static struct limit_subject subject_of_session(const struct intake_session *sess
 {
 	struct intake_asked asked;
 	struct limit_subject subject = {
-		.class_mask = session->class >= 0 ? limit_classes_at(session->intake->classes,
-								     (size_t)session->class)
-							    ->mask
-						  : NULL,
+		.class_mask = session->limits.class >= 0
+				      ? limit_classes_at(session->intake->classes,
+							 (size_t)session->limits.class)
+						->mask
+				      : NULL,
 		.address = intake_session_has_address(session) ? &session->mapped : NULL,
 		.user = intake_session_user(session),
 		.sender_domain = STR(""),
@@ -54,9 +55,9 @@ static void log_ruling(struct intake_session *session, const struct limit_ruling
 	uint64_t bit = UINT64_C(1) << number % 64;
 	struct limit_subject subject = subject_of_session(session);
 
-	if ((session->rates_logged & bit) != 0)
+	if ((session->limits.rates_logged & bit) != 0)
 		return;
-	session->rates_logged |= bit;
+	session->limits.rates_logged |= bit;
 	log_event_by(write, EVENT_RATE_EXCEEDED, INTAKE_LOG_CLIENT(session),
 		     log_string(rate, rule->name),
 		     log_string(counts, config_rate_count_word(rule->count)),
@@ -129,13 +130,14 @@ void intake_rate_note(struct intake_session *session, enum config_rate_count cou
 		return;
 	log_ruling(session, &ruling, log_write);
 	if (ruling.answer == LIMIT_CLOSE)
-		session->farewell = intake_rate_texts[count];
+		session->limits.farewell = intake_rate_texts[count];
 }
 
 void intake_rate_end_session(struct intake_session *session)
 {
-	if (session->farewell == NULL || session->is_asking || session->commits > 0 ||
-	    intake_session_has_question(session) || session->engine->is_closed(session))
+	if (session->limits.farewell == NULL || session->question.is_asking ||
+	    session->commits > 0 || intake_session_has_question(session) ||
+	    session->engine->is_closed(session))
 		return;
-	session->engine->refuse_session(session, session->farewell);
+	session->engine->refuse_session(session, session->limits.farewell);
 }

@@ -18,13 +18,13 @@ void intake_share_follow(struct intake_session *session)
 {
 	uint64_t bytes;
 
-	if (session->client == NULL)
+	if (session->limits.client == NULL)
 		return;
 	bytes = session->engine->unfinished(session);
-	if (bytes == session->unfinished)
+	if (bytes == session->limits.unfinished)
 		return;
-	limit_client_change_bytes(session->client, session->unfinished, bytes);
-	session->unfinished = bytes;
+	limit_client_change_bytes(session->limits.client, session->limits.unfinished, bytes);
+	session->limits.unfinished = bytes;
 }
 
 int intake_share_check(const struct intake_session *session,
@@ -35,9 +35,9 @@ int intake_share_check(const struct intake_session *session,
 	struct os_file_space space;
 	uint64_t all;
 
-	if (session->client == NULL || percent == 0)
+	if (session->limits.client == NULL || percent == 0)
 		return 0;
-	all = limit_client_bytes(session->client);
+	all = limit_client_bytes(session->limits.client);
 	if (all <= queue_client_unfinished(message) || !queue_client_space(message, &space) ||
 	    all + bytes <= (space.free_bytes + all) / 100 * percent)
 		return 0;

@@ -14,7 +14,7 @@ static void on_slowing_ended(void *context)
 	struct intake_session *session = context;
 
 	intake_slow_end(session);
-	session->after_hold(session);
+	session->limits.after_hold(session);
 }
 
 void intake_slow_begin(struct intake_session *session, int64_t wait_us,
@@ -22,29 +22,29 @@ void intake_slow_begin(struct intake_session *session, int64_t wait_us,
 {
 	struct intake *intake = session->intake;
 
-	session->after_hold = then;
-	if (session->held == NULL)
-		session->held = os_timer_new(intake->loop, on_slowing_ended, session);
-	session->is_asking = true;
-	session->is_slowed = true;
-	DL_APPEND2(intake->slowed, session, slowed_previous, slowed_next);
-	if (session->class >= 0)
-		limit_slow_in(intake->counter, (size_t)session->class);
-	os_timer_start(session->held, wait_us);
+	session->limits.after_hold = then;
+	if (session->limits.held == NULL)
+		session->limits.held = os_timer_new(intake->loop, on_slowing_ended, session);
+	session->question.is_asking = true;
+	session->limits.is_slowed = true;
+	DL_APPEND2(intake->slowed, session, limits.slowed_previous, limits.slowed_next);
+	if (session->limits.class >= 0)
+		limit_slow_in(intake->counter, (size_t)session->limits.class);
+	os_timer_start(session->limits.held, wait_us);
 }
 
 void intake_slow_end(struct intake_session *session)
 {
 	struct intake *intake = session->intake;
 
-	if (!session->is_slowed)
+	if (!session->limits.is_slowed)
 		return;
-	os_timer_stop(session->held);
-	session->is_asking = false;
-	session->is_slowed = false;
-	DL_DELETE2(intake->slowed, session, slowed_previous, slowed_next);
-	if (session->class >= 0)
-		limit_hasten_in(intake->counter, (size_t)session->class);
+	os_timer_stop(session->limits.held);
+	session->question.is_asking = false;
+	session->limits.is_slowed = false;
+	DL_DELETE2(intake->slowed, session, limits.slowed_previous, limits.slowed_next);
+	if (session->limits.class >= 0)
+		limit_hasten_in(intake->counter, (size_t)session->limits.class);
 }
 
 struct intake_session *intake_slow_first(const struct intake *intake, ptrdiff_t class)
@@ -52,8 +52,9 @@ struct intake_session *intake_slow_first(const struct intake *intake, ptrdiff_t 
 	struct intake_session *session = intake->slowed;
 
 	for (unsigned i = 0; i < SLOW_FIRST_LOOKS && session != NULL;
-	     i++, session = session->slowed_next)
-		if (session->commits == 0 && (class == INTAKE_NO_CLASS || session->class == class))
+	     i++, session = session->limits.slowed_next)
+		if (session->commits == 0 &&
+		    (class == INTAKE_NO_CLASS || session->limits.class == class))
 			return session;
 	return NULL;
 }

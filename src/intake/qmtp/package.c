@@ -89,7 +89,7 @@ static void on_package_queue_done(void *context, int result)
 		on_package_committed(package, result);
 		return;
 	}
-	session->is_asking = false;
+	session->question.is_asking = false;
 	if (qmtp_server_question(qmtp_server_of_package(package)) != NULL)
 		answer_package_open(package, result);
 	else if (result < 0 && qmtp_server_is_open(qmtp_server_of_package(package), package->slot))
@@ -110,7 +110,7 @@ void intake_package_open(struct intake_session *session)
 	package->message.done = on_package_queue_done;
 	package->message.context = package;
 	session->packages->slots[slot] = package;
-	session->is_asking = true;
+	session->question.is_asking = true;
 	queue_client_open(session->intake->queue, &package->message);
 }
 
@@ -148,7 +148,7 @@ static void handle_given_up(struct intake_session *session)
 		    qmtp_server_is_open(session->packages->server, i))
 			continue;
 		if (package->message.state == QUEUE_CLIENT_SHARING)
-			session->is_asking = false;
+			session->question.is_asking = false;
 		drop_package(package);
 	}
 }
@@ -170,10 +170,10 @@ static bool spool_package_file(struct intake_session *session)
 		return false;
 	else if (!intake_message_write(session, &package->message, &package->id, body, &error)) {
 		body = qmtp_server_body(session->packages->server, &slot);
-		session->is_asking =
+		session->question.is_asking =
 			body != NULL && session->packages->slots[slot] != NULL &&
 			session->packages->slots[slot]->message.state == QUEUE_CLIENT_SHARING;
-		return body != NULL && !session->is_asking;
+		return body != NULL && !session->question.is_asking;
 	}
 	if (error < 0)
 		fail_package_data(package, error);

@@ -8,15 +8,15 @@ static const char over[] = "This login is not valid any more: the user or the pa
 
 static bool is_secured(const struct intake_session *session)
 {
-	return session->stream.tls != NULL ||
-	       intake_security_allows_clear_auth(session->security,
+	return session->tls.stream.tls != NULL ||
+	       intake_security_allows_clear_auth(session->tls.security,
 						 intake_session_is_local(session));
 }
 
 /* The client's own; NULL: none, or a proxy's, which has named it. */
 static const struct tls_connection *own_tls(const struct intake_session *session)
 {
-	return session->is_claimed ? NULL : session->stream.tls;
+	return session->is_claimed ? NULL : session->tls.stream.tls;
 }
 
 static bool has_certificate(const struct intake_session *session)
@@ -29,7 +29,7 @@ static bool has_certificate(const struct intake_session *session)
 /* To which the client may bind; NULL: to none, and nothing with -PLUS is offered. */
 static const struct tls_connection *bound_tls(const struct intake_session *session)
 {
-	return intake_security_offers_binding(session->security) ? own_tls(session) : NULL;
+	return intake_security_offers_binding(session->tls.security) ? own_tls(session) : NULL;
 }
 
 /* Before TLS there is nothing, unless the listener allows that. */
@@ -50,8 +50,8 @@ struct str intake_auth_mechanisms(void *context)
 static void settle_left_exchange(struct intake_session *session, bool has_succeeded)
 {
 	if (session->intake->auth != NULL)
-		auth_settle(session->intake->auth, session->left_exchange, has_succeeded);
-	session->left_exchange = 0;
+		auth_settle(session->intake->auth, session->login.left_exchange, has_succeeded);
+	session->login.left_exchange = 0;
 }
 
 /* --- the login, once it has succeeded --- */
@@ -61,14 +61,14 @@ static void refuse_mail(struct intake_session *session, const char *status, cons
 	struct mail_verdict verdict;
 
 	mail_verdict_set(&verdict, status, "%s", text);
-	session->is_asking = false;
+	session->question.is_asking = false;
 	smtp_server_answer(session->server, &verdict);
 }
 
 static void answer_mail(struct intake_session *session, enum auth_login_state state)
 {
 	if (state == AUTH_LOGIN_VALID)
-		session->after_login(session);
+		session->login.after_login(session);
 	else if (state == AUTH_LOGIN_ENDED)
 		refuse_mail(session, "4.7.0", over);
 	else
@@ -82,8 +82,8 @@ static void on_login(void *context, enum auth_login_state state, bool is_answer)
 	struct intake_session *session = context;
 	const bool was_pumping = session->is_pumping;
 
-	if (state == AUTH_LOGIN_ENDED && session->farewell != over) {
-		session->farewell = over;
+	if (state == AUTH_LOGIN_ENDED && session->limits.farewell != over) {
+		session->limits.farewell = over;
 		log_event(EVENT_LOGIN_ENDED, INTAKE_LOG_CLIENT(session),
 			  log_str(user, intake_session_user(session)));
 	}
@@ -98,19 +98,19 @@ static void on_login(void *context, enum auth_login_state state, bool is_answer)
 
 void intake_auth_ask(struct intake_session *session, void (*then)(struct intake_session *session))
 {
-	session->after_login = then;
-	if (session->login == NULL) {
+	session->login.after_login = then;
+	if (session->login.followed == NULL) {
 		then(session);
 		return;
 	}
-	session->is_asking = true;
-	auth_login_ask(session->login);
+	session->question.is_asking = true;
+	auth_login_ask(session->login.followed);
 }
 
 void intake_auth_forget(struct intake_session *session)
 {
-	auth_login_free(session->login);
-	session->login = NULL;
+	auth_login_free(session->login.followed);
+	session->login.followed = NULL;
 }
 
 /* What the client is told; the session is not freed. */
@@ -128,12 +128,13 @@ static void tell_auth_answer(struct intake_session *session, const struct auth_a
 	else
 		said.outcome =
 			answer->outcome == AUTH_ACCEPTED ? SMTP_AUTH_ACCEPTED : SMTP_AUTH_CHALLENGE;
-	session->is_asking = false;
+	session->question.is_asking = false;
 	if (answer->outcome == AUTH_ACCEPTED) {
 		settle_left_exchange(session, true);
 		if (answer->stamp.length > 0)
-			session->login = auth_login_new(session->intake->auth, answer->user,
-							answer->stamp, on_login, session);
+			session->login.followed =
+				auth_login_new(session->intake->auth, answer->user, answer->stamp,
+					       on_login, session);
 	}
 	if (answer->is_failure)
 		intake_rate_note(session, CONFIG_RATE_FAILED_LOGINS, 1);
@@ -163,10 +164,10 @@ static struct str certificate_name(const struct tls_connection *tls)
 
 static void leave_auth_exchange(struct intake_session *session)
 {
-	if (session->exchange.auth == NULL)
+	if (session->login.exchange.auth == NULL)
 		return;
 	settle_left_exchange(session, false);
-	session->left_exchange = auth_exchange_leave(&session->exchange);
+	session->login.left_exchange = auth_exchange_leave(&session->login.exchange);
 }
 
 static void begin_session_auth(struct intake_session *session, const struct smtp_question *question)
@@ -179,7 +180,7 @@ static void begin_session_auth(struct intake_session *session, const struct smtp
 	struct auth_peer peer = {
 		.address = session->mapped,
 		.is_secured = is_secured(session),
-		.protocol = str_from(intake_security_protocol(session->security)),
+		.protocol = str_from(intake_security_protocol(session->tls.security)),
 		.port = session->port,
 		.session = str_from(session->mark),
 	};
@@ -198,10 +199,10 @@ static void begin_session_auth(struct intake_session *session, const struct smtp
 	/* that may have been accepted, and given up at its last word */
 	intake_auth_forget(session);
 	leave_auth_exchange(session); /* one that the client gave up just now */
-	session->exchange =
+	session->login.exchange =
 		(struct auth_exchange){.answered = on_session_auth_answer, .context = session};
 	auth_exchange_begin(session->intake->auth, &peer, question->mechanism,
-			    question->has_response, question->response, &session->exchange);
+			    question->has_response, question->response, &session->login.exchange);
 }
 
 void intake_auth_refuse(struct intake_session *session)
@@ -212,9 +213,9 @@ void intake_auth_refuse(struct intake_session *session)
 
 void intake_auth_handle(struct intake_session *session, const struct smtp_question *question)
 {
-	session->is_asking = true;
+	session->question.is_asking = true;
 	if (question->mechanism.length == 0)
-		auth_exchange_respond(&session->exchange, question->response);
+		auth_exchange_respond(&session->login.exchange, question->response);
 	else if (session->intake->auth != NULL)
 		begin_session_auth(session, question);
 	else /* a reload has taken it away */
@@ -229,7 +230,7 @@ void intake_auth_handle_end(struct intake_session *session)
 
 void intake_auth_end(struct intake_session *session)
 {
-	auth_exchange_cancel(&session->exchange);
+	auth_exchange_cancel(&session->login.exchange);
 	settle_left_exchange(session, false);
 	intake_auth_forget(session);
 }

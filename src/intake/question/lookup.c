@@ -42,13 +42,13 @@ bool intake_lookup_awaits_name(struct intake_session *session)
 	session->is_unnamed = names != NULL && names_request_is_open(&session->name_request) &&
 			      !names_are_slow(names);
 	if (session->is_unnamed)
-		session->is_asking = true;
+		session->question.is_asking = true;
 	return session->is_unnamed;
 }
 
 static void answer_recipient(struct intake_session *session, const struct mail_verdict *verdict)
 {
-	session->is_asking = false;
+	session->question.is_asking = false;
 	session->engine->answer(session, verdict);
 	session->reason = NULL;
 	if (!session->is_pumping)
@@ -90,7 +90,7 @@ static void ask_owner(struct intake_session *session)
 	struct mail_verdict verdict;
 	struct str first;
 
-	if (session->owners.length == 0) {
+	if (session->question.owners.length == 0) {
 		session->reason =
 			"the service delivers as users, and this machine has none of that name "
 			"between uid_min and uid_max";
@@ -98,12 +98,13 @@ static void ask_owner(struct intake_session *session)
 		answer_recipient(session, &verdict);
 		return;
 	}
-	first = str_from(buffer_data(&session->owners));
+	first = str_from(buffer_data(&session->question.owners));
 	buffer_append_str(&name, first);
-	buffer_consume(&session->owners, first.length + 1);
-	session->account.found = on_account;
-	session->account.context = session;
-	intake_accounts_find(session->intake->accounts, buffer_view(&name), &session->account);
+	buffer_consume(&session->question.owners, first.length + 1);
+	session->question.account.found = on_account;
+	session->question.account.context = session;
+	intake_accounts_find(session->intake->accounts, buffer_view(&name),
+			     &session->question.account);
 }
 
 /* The directory has answered, perhaps at once. */
@@ -117,14 +118,16 @@ static void on_recipient_known(void *context, const struct directory_result *res
 	session->reason =
 		directory_judge_recipient(result, intake_session_may_relay(session), &verdict);
 	if (verdict.class == MAIL_OK)
-		directory_judge_sender(result, session->intake->config, session->sender, &verdict);
-	buffer_reset(&session->owners);
-	needs_owner = verdict.class == MAIL_OK && session->intake->accounts != NULL &&
-		      directory_result_owners(result, session->intake->config,
-					      session->address_asked, &session->owners);
+		directory_judge_sender(result, session->intake->config, session->question.sender,
+				       &verdict);
+	buffer_reset(&session->question.owners);
+	needs_owner =
+		verdict.class == MAIL_OK && session->intake->accounts != NULL &&
+		directory_result_owners(result, session->intake->config,
+					session->question.address_asked, &session->question.owners);
 	if (verdict.class == MAIL_OK && list != NULL)
-		directory_post_ask(session->intake->directory, list, session->sender,
-				   on_postmaster_judged, session, &session->post);
+		directory_post_ask(session->intake->directory, list, session->question.sender,
+				   on_postmaster_judged, session, &session->question.post);
 	else if (needs_owner)
 		ask_owner(session);
 	else
@@ -133,19 +136,19 @@ static void on_recipient_known(void *context, const struct directory_result *res
 
 void intake_lookup_recipient(struct intake_session *session, struct str address, struct str sender)
 {
-	session->is_asking = true;
-	session->sender = sender;
-	session->address_asked = address;
+	session->question.is_asking = true;
+	session->question.sender = sender;
+	session->question.address_asked = address;
 	directory_lookup(session->intake->directory, address, on_recipient_known, session,
-			 &session->recipient);
+			 &session->question.recipient);
 }
 
 void intake_lookup_cancel(struct intake_session *session)
 {
-	directory_request_cancel(&session->recipient);
-	directory_post_cancel(&session->post);
-	intake_accounts_cancel(&session->account);
-	buffer_clear(&session->owners);
+	directory_request_cancel(&session->question.recipient);
+	directory_post_cancel(&session->question.post);
+	intake_accounts_cancel(&session->question.account);
+	buffer_clear(&session->question.owners);
 	names_request_cancel(&session->name_request);
 }
 

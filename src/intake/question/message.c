@@ -61,7 +61,7 @@ static void log_accepted(const struct intake_session *session, struct mail_id id
 {
 	static const struct smtp_claim nothing;
 	const struct intake_engine *engine = session->engine;
-	const struct tls_connection *tls = session->stream.tls;
+	const struct tls_connection *tls = session->tls.stream.tls;
 	const struct smtp_claim *forwarded =
 		engine->forwarded != NULL ? engine->forwarded(session) : NULL;
 

@@ -7,8 +7,8 @@
 
 void intake_question_open(struct intake_session *session)
 {
-	session->is_asking = true;
-	queue_client_open(session->intake->queue, &session->message);
+	session->question.is_asking = true;
+	queue_client_open(session->intake->queue, &session->message.queued);
 }
 
 static void answer_open_question(struct intake_session *session, int result)
@@ -21,9 +21,9 @@ static void answer_open_question(struct intake_session *session, int result)
 		smtp_server_answer(session->server, &verdict);
 		return;
 	}
-	session->id = (struct mail_id){session->message.number, os_clock_wall_us()};
-	session->message_began_us = os_clock_monotonic_us();
-	smtp_server_answer_open(session->server, session->id);
+	session->message.id = (struct mail_id){session->message.queued.number, os_clock_wall_us()};
+	session->message.began_us = os_clock_monotonic_us();
+	smtp_server_answer_open(session->server, session->message.id);
 }
 
 static void answer_commit_question(struct intake_session *session, int result)
@@ -35,17 +35,18 @@ static void answer_commit_question(struct intake_session *session, int result)
 
 	buffer_consume(body, body->length);
 	if (result < 0) {
-		intake_message_log_error(session, &session->id, "commit", result);
+		intake_message_log_error(session, &session->message.id, "commit", result);
 		intake_message_verdict(&verdict, result);
 	} else {
-		intake_message_accepted(session, session->id, question->envelope,
+		intake_message_accepted(session, session->message.id, question->envelope,
 					question->message_id);
 		if (smtp_server_has_broken_signature(session->server))
 			log_event(EVENT_SIGNATURE_BROKEN, INTAKE_LOG_CLIENT(session),
-				  log_id(session->id), log_str(user, intake_session_user(session)),
+				  log_id(session->message.id),
+				  log_str(user, intake_session_user(session)),
 				  log_from(question->envelope->sender),
 				  log_str(message_id, question->message_id));
-		mail_id_format(session->id, id);
+		mail_id_format(session->message.id, id);
 		mail_verdict_set(&verdict, "2.0.0", "queued as %s", id);
 	}
 	smtp_server_answer(session->server, &verdict);
@@ -56,8 +57,8 @@ static void fail_message_data(struct intake_session *session, int error)
 {
 	struct mail_verdict verdict;
 
-	intake_message_log_error(session, &session->id, "write", error);
-	queue_client_abandon(&session->message);
+	intake_message_log_error(session, &session->message.id, "write", error);
+	queue_client_abandon(&session->message.queued);
 	intake_message_verdict(&verdict, error);
 	smtp_server_data_failed(session->server, &verdict);
 }
@@ -68,7 +69,7 @@ static void on_message_queue_done(void *context, int result)
 	struct intake_session *session = context;
 	const struct smtp_question *question = smtp_server_question(session->server);
 
-	session->is_asking = false;
+	session->question.is_asking = false;
 	if (question != NULL && question->type == SMTP_QUESTION_OPEN)
 		answer_open_question(session, result);
 	else if (question != NULL && question->type == SMTP_QUESTION_COMMIT)
@@ -83,7 +84,7 @@ static void on_senders_judged(void *context, const struct mail_verdict *verdict)
 {
 	struct intake_session *session = context;
 
-	session->is_asking = false;
+	session->question.is_asking = false;
 	smtp_server_answer(session->server, verdict);
 	if (!session->is_pumping)
 		session->pump(session);
@@ -94,13 +95,13 @@ static void ask_senders(struct intake_session *session)
 	static const struct mail_verdict fine = {.class = MAIL_OK, .status = "2.0.0"};
 	const struct smtp_question *question = smtp_server_question(session->server);
 
-	session->is_asking = question->sender_count > 0;
+	session->question.is_asking = question->sender_count > 0;
 	if (question->sender_count == 0)
 		smtp_server_answer(session->server, &fine);
 	else
 		directory_sender_ask(session->intake->directory, smtp_server_user(session->server),
 				     question->senders, question->sender_count, on_senders_judged,
-				     session, &session->senders);
+				     session, &session->question.senders);
 }
 
 void intake_question_handle(struct intake_session *session)
@@ -132,13 +133,13 @@ void intake_question_handle(struct intake_session *session)
 			intake_question_open(session);
 		break;
 	case SMTP_QUESTION_COMMIT:
-		if (intake_message_is_late(session->message_began_us)) {
-			queue_client_abandon(&session->message);
+		if (intake_message_is_late(session->message.began_us)) {
+			queue_client_abandon(&session->message.queued);
 			answer_commit_question(session, -ETIMEDOUT);
 			break;
 		}
-		session->is_asking = true;
-		queue_client_commit(&session->message, question->envelope,
+		session->question.is_asking = true;
+		queue_client_commit(&session->message.queued, question->envelope,
 				    buffer_view(smtp_server_body(session->server)));
 		break;
 	}
@@ -150,9 +151,9 @@ static void write_message_body(struct intake_session *session)
 	int error = 0;
 
 	/* while the file is requested, nothing more is read: the body is full */
-	if (!intake_message_write(session, &session->message, &session->id,
+	if (!intake_message_write(session, &session->message.queued, &session->message.id,
 				  smtp_server_body(session->server), &error))
-		session->is_asking = session->message.state == QUEUE_CLIENT_SHARING;
+		session->question.is_asking = session->message.queued.state == QUEUE_CLIENT_SHARING;
 	else if (error < 0)
 		fail_message_data(session, error);
 }
@@ -160,23 +161,23 @@ static void write_message_body(struct intake_session *session)
 /* If the message is complete, the rest goes with COMMIT. */
 static bool is_body_to_be_written(const struct intake_session *session)
 {
-	return session->message.state == QUEUE_CLIENT_OPEN &&
+	return session->message.queued.state == QUEUE_CLIENT_OPEN &&
 	       smtp_server_question(session->server) == NULL &&
 	       smtp_server_body(session->server)->length >= SMTP_SERVER_BODY_MAX;
 }
 
 void intake_question_spool_body(struct intake_session *session)
 {
-	enum queue_client_state state = session->message.state;
+	enum queue_client_state state = session->message.queued.state;
 
 	if ((state == QUEUE_CLIENT_OPEN || state == QUEUE_CLIENT_SHARING) &&
 	    !smtp_server_message_is_open(session->server)) {
-		session->is_asking &= state != QUEUE_CLIENT_SHARING;
-		queue_client_abandon(&session->message);
+		session->question.is_asking &= state != QUEUE_CLIENT_SHARING;
+		queue_client_abandon(&session->message.queued);
 		return;
 	}
 	if (state == QUEUE_CLIENT_OPEN && smtp_server_question(session->server) == NULL &&
-	    intake_message_is_late(session->message_began_us)) {
+	    intake_message_is_late(session->message.began_us)) {
 		fail_message_data(session, -ETIMEDOUT);
 		return;
 	}
@@ -187,6 +188,6 @@ void intake_question_spool_body(struct intake_session *session)
 
 void intake_question_init(struct intake_session *session)
 {
-	session->message.done = on_message_queue_done;
-	session->message.context = session;
+	session->message.queued.done = on_message_queue_done;
+	session->message.queued.context = session;
 }

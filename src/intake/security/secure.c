@@ -7,7 +7,7 @@
 
 bool intake_secure_is_possible(const struct intake_session *session)
 {
-	return intake_security_context(session->security) != NULL;
+	return intake_security_context(session->tls.security) != NULL;
 }
 
 bool intake_session_is_local(const struct intake_session *session)
@@ -35,16 +35,16 @@ void intake_secure_log_lacking(const struct intake_session *session)
 
 bool intake_secure_begin(struct intake_session *session, struct str early)
 {
-	const struct tls_context *context = intake_security_context(session->security);
+	const struct tls_context *context = intake_security_context(session->tls.security);
 
 	if (context == NULL) {
 		intake_secure_log_lacking(session);
 		return false;
 	}
-	session->stream.tls = tls_connection_new(context, session->stream.socket, NULL);
-	tls_connection_on_resume(session->stream.tls, resume_handshake, session);
-	tls_connection_preload(session->stream.tls, early);
-	session->handshake_until_us =
+	session->tls.stream.tls = tls_connection_new(context, session->tls.stream.socket, NULL);
+	tls_connection_on_resume(session->tls.stream.tls, resume_handshake, session);
+	tls_connection_preload(session->tls.stream.tls, early);
+	session->tls.handshake_until_us =
 		os_clock_monotonic_us() + session->intake->config->tls_timeout * SECOND_US;
 	return true;
 }
@@ -52,7 +52,7 @@ bool intake_secure_begin(struct intake_session *session, struct str early)
 static void learn_rights(struct intake_session *session)
 {
 	if (session->is_claimed ||
-	    !intake_security_may_relay(session->security, session->stream.tls))
+	    !intake_security_may_relay(session->tls.security, session->tls.stream.tls))
 		return;
 	session->may_relay = true;
 	session->engine->set_peer_ours(session);
@@ -60,11 +60,11 @@ static void learn_rights(struct intake_session *session)
 
 static void conclude_handshake(struct intake_session *session)
 {
-	const struct tls_connection *tls = session->stream.tls;
+	const struct tls_connection *tls = session->tls.stream.tls;
 	const struct smtp_tls negotiated = {tls_connection_version(tls),
 					    tls_connection_cipher(tls)};
 
-	session->handshake_until_us = 0;
+	session->tls.handshake_until_us = 0;
 	learn_rights(session);
 	session->engine->set_tls(session, &negotiated);
 	log_event(EVENT_TLS_BEGUN, INTAKE_LOG_CLIENT(session), log_string(tls, negotiated.version),
@@ -73,7 +73,7 @@ static void conclude_handshake(struct intake_session *session)
 
 enum intake_secure intake_secure_go_on(struct intake_session *session)
 {
-	int error = tls_connection_handshake(session->stream.tls);
+	int error = tls_connection_handshake(session->tls.stream.tls);
 
 	if (error == -EAGAIN)
 		return INTAKE_SECURE_WAIT;
@@ -82,7 +82,7 @@ enum intake_secure intake_secure_go_on(struct intake_session *session)
 		return INTAKE_SECURE_DONE;
 	}
 	log_event_rated(EVENT_TLS_FAILED, INTAKE_LOG_CLIENT(session),
-			log_string(text, tls_connection_reason(session->stream.tls)));
+			log_string(text, tls_connection_reason(session->tls.stream.tls)));
 	return INTAKE_SECURE_FAILED;
 }
 

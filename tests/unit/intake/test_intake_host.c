@@ -75,7 +75,7 @@ static void our_address_is_that_of_our_end(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(families); i++) {
-		session.stream.socket = socket_at_loopback(families[i]);
+		session.tls.stream.socket = socket_at_loopback(families[i]);
 		for (size_t j = 0; j < COUNT_OF(addresses); j++) {
 			struct in6_addr address;
 
@@ -83,9 +83,9 @@ static void our_address_is_that_of_our_end(void **state)
 			assert_int_equal(intake_is_our_address(&session, &address),
 					 i == j && i < 2);
 		}
-		close(session.stream.socket);
+		close(session.tls.stream.socket);
 	}
-	session.stream.socket = -1;
+	session.tls.stream.socket = -1;
 	assert_false(intake_is_our_address(&session, &in6addr_any));
 }
 

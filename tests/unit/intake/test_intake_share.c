@@ -13,7 +13,7 @@ static struct intake_session sessions[SESSIONS];
 
 static uint64_t unfinished(const struct intake_session *session)
 {
-	return queue_client_unfinished(&session->message);
+	return queue_client_unfinished(&session->message.queued);
 }
 
 static const struct intake_engine engine = {.unfinished = unfinished};
@@ -36,11 +36,11 @@ static int set_up(void **state)
 			.intake = &intake,
 			.engine = &engine,
 			.mapped = os_socket_address_mapped(&address),
-			.message = {.state = QUEUE_CLIENT_OPEN, .file = 7, .number = i + 1},
+			.message.queued = {.state = QUEUE_CLIENT_OPEN, .file = 7, .number = i + 1},
 		};
-		sessions[i].client =
+		sessions[i].limits.client =
 			limit_client_enter(intake.clients, &sessions[i].mapped, SESSIONS);
-		assert_non_null(sessions[i].client);
+		assert_non_null(sessions[i].limits.client);
 	}
 	return 0;
 }
@@ -57,7 +57,7 @@ static int tear_down(void **state)
 /* Its message has got so many bytes, and now so many are free. */
 static void has(size_t session, uint64_t bytes, uint64_t free_bytes)
 {
-	sessions[session].message.written = bytes;
+	sessions[session].message.queued.written = bytes;
 	intake_scene.free_bytes = free_bytes;
 	intake_share_follow(&sessions[session]);
 }
@@ -66,7 +66,7 @@ static int check(size_t session, size_t bytes)
 {
 	struct intake_session *s = &sessions[session];
 
-	return intake_share_check(s, &s->message, &s->id, bytes);
+	return intake_share_check(s, &s->message.queued, &s->message.id, bytes);
 }
 
 static void a_part_of_what_would_be_free(void **state)
@@ -105,10 +105,10 @@ static void what_ends_is_given_back(void **state)
 	(void)state;
 	has(0, 100 * KIB, 900 * KIB);
 	assert_int_equal(check(1, 64 * KIB), -EUSERS);
-	sessions[0].message.state = QUEUE_CLIENT_COMMITTING; /* it is not over yet */
+	sessions[0].message.queued.state = QUEUE_CLIENT_COMMITTING; /* it is not over yet */
 	intake_share_follow(&sessions[0]);
 	assert_int_equal(check(1, 64 * KIB), -EUSERS);
-	sessions[0].message.state = QUEUE_CLIENT_IDLE;
+	sessions[0].message.queued.state = QUEUE_CLIENT_IDLE;
 	intake_share_follow(&sessions[0]);
 	assert_int_equal(check(1, 64 * KIB), 0);
 }
@@ -118,7 +118,7 @@ static void a_session_that_ends_gives_back_too(void **state)
 	(void)state;
 	has(0, 100 * KIB, 900 * KIB);
 	intake_session_leave(&sessions[0]);
-	assert_int_equal(limit_client_bytes(sessions[1].client), 0);
+	assert_int_equal(limit_client_bytes(sessions[1].limits.client), 0);
 }
 
 static void there_may_be_no_limit(void **state)
