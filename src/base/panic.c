@@ -57,6 +57,14 @@ void *memory_resize(void *memory, size_t size)
 	return check_allocated(realloc(memory, size > 0 ? size : 1));
 }
 
+void *memory_grow(void *memory, size_t count, size_t *capacity, size_t size)
+{
+	if (count < *capacity)
+		return memory;
+	*capacity = *capacity * 2 + 16;
+	return memory_resize(memory, *capacity * size);
+}
+
 char *memory_copy_string(const char *string)
 {
 	return check_allocated(strdup(string));

@@ -24,6 +24,9 @@ void cannot_begin_by(void (*tell)(const char *what, int error));
 void *memory_alloc(size_t size);
 void *memory_alloc_zero(size_t count, size_t size);
 void *memory_resize(void *memory, size_t size);
+/* The array MEMORY with room for one more than COUNT items of SIZE: if it has none, its *CAPACITY,
+ * in items, doubles. NULL and 0 at first. */
+void *memory_grow(void *memory, size_t count, size_t *capacity, size_t size);
 char *memory_copy_string(const char *string);
 
 #endif

@@ -40,11 +40,8 @@ static int compare_entries(const void *a, const void *b)
 
 static void add_entry(struct dns_hosts *hosts, const struct entry *entry)
 {
-	if (hosts->count == hosts->room) {
-		hosts->room = hosts->room > 0 ? 2 * hosts->room : 64;
-		hosts->entries =
-			memory_resize(hosts->entries, hosts->room * sizeof *hosts->entries);
-	}
+	hosts->entries =
+		memory_grow(hosts->entries, hosts->count, &hosts->room, sizeof *hosts->entries);
 	hosts->entries[hosts->count++] = *entry;
 }
 

@@ -40,7 +40,7 @@
 #include <string.h>
 
 enum {
-	INTAKE_REFUSALS_LOGGED = 50, /* commands of a session */
+	INTAKE_REFUSALS_LOGGED = 50,     /* commands of a session */
 	INTAKE_MARK_SIZE = MAIL_ID_SIZE, /* "4711:63f1a2b3c4d5e": process and beginning; no other
 					  * session of the machine has the same */
 };

@@ -160,11 +160,8 @@ static bool next_due_line(struct queue_due_reader *reader, struct queue_due *due
 
 static void add_item(struct queue_due_reader *reader, struct queue_due due)
 {
-	if (reader->count == reader->capacity) {
-		reader->capacity = reader->capacity > 0 ? reader->capacity * 2 : 4096;
-		reader->items =
-			memory_resize(reader->items, reader->capacity * sizeof *reader->items);
-	}
+	reader->items =
+		memory_grow(reader->items, reader->count, &reader->capacity, sizeof *reader->items);
 	reader->items[reader->count++] = due;
 }
 

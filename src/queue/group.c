@@ -93,11 +93,8 @@ void queue_group_add(struct queue_group *group, void *item)
 {
 	struct items *gathering = &group->gathering;
 
-	if (gathering->count == gathering->capacity) {
-		gathering->capacity = gathering->capacity > 0 ? gathering->capacity * 2 : 64;
-		gathering->items = memory_resize(gathering->items,
-						 gathering->capacity * sizeof(*gathering->items));
-	}
+	gathering->items = memory_grow(gathering->items, gathering->count, &gathering->capacity,
+				       sizeof *gathering->items);
 	gathering->items[gathering->count++] = item;
 	os_loop_defer(group->loop, &group->start_task);
 }

@@ -35,11 +35,8 @@ struct group {
 
 static void add_directory(struct group *group, size_t i, enum queue_folder folder, const char *name)
 {
-	if (group->owner_count == group->owner_capacity) {
-		group->owner_capacity = group->owner_capacity * 2 + 64;
-		group->owners =
-			memory_resize(group->owners, group->owner_capacity * sizeof *group->owners);
-	}
+	group->owners = memory_grow(group->owners, group->owner_count, &group->owner_capacity,
+				    sizeof *group->owners);
 	group->owners[group->owner_count++] =
 		(struct owner){i,
 			       queue_directories_add(&group->directories, group->store, folder,

@@ -117,11 +117,8 @@ static int add_line_to_story(struct trace_story *story, struct str text,
 
 	if (story->line_count == TRACE_LINES_MAX)
 		return -E2BIG;
-	if (story->line_count == story->line_capacity) {
-		story->line_capacity = story->line_capacity > 0 ? story->line_capacity * 2 : 64;
-		story->lines =
-			memory_resize(story->lines, story->line_capacity * sizeof *story->lines);
-	}
+	story->lines = memory_grow(story->lines, story->line_count, &story->line_capacity,
+				   sizeof *story->lines);
 	found = &story->lines[story->line_count];
 	*found = (struct found){.order = story->line_count};
 	found->text = arena_copy_str(story->lines_arena, text);

@@ -17,11 +17,8 @@ enum {
 
 static void ask_about_message_later(struct queue_order *order, struct mail_id id)
 {
-	if (order->again_count == order->again_capacity) {
-		order->again_capacity = order->again_capacity * 2 + 64;
-		order->again =
-			memory_resize(order->again, order->again_capacity * sizeof *order->again);
-	}
+	order->again = memory_grow(order->again, order->again_count, &order->again_capacity,
+				   sizeof *order->again);
 	order->again[order->again_count++] = id;
 }
 

@@ -28,11 +28,8 @@ void rights_report(const struct rights_check *check, const char *allowed, const 
 	va_start(arguments, format);
 	buffer_append_format_list(&text, format, arguments);
 	va_end(arguments);
-	if (findings->count == findings->size) {
-		findings->size = findings->size == 0 ? 16 : 2 * findings->size;
-		findings->list =
-			memory_resize(findings->list, findings->size * sizeof *findings->list);
-	}
+	findings->list = memory_grow(findings->list, findings->count, &findings->size,
+				     sizeof *findings->list);
 	findings->list[findings->count++] = (struct rights_finding){
 		.pid = check->process->pid,
 		.program = arena_copy(findings->arena, str_from(check->process->program)),

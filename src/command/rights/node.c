@@ -26,10 +26,7 @@ static void add_pair(void *context, pid_t pid, pid_t parent)
 {
 	struct pairs *pairs = context;
 
-	if (pairs->count == pairs->size) {
-		pairs->size = pairs->size == 0 ? 256 : 2 * pairs->size;
-		pairs->list = memory_resize(pairs->list, pairs->size * sizeof *pairs->list);
-	}
+	pairs->list = memory_grow(pairs->list, pairs->count, &pairs->size, sizeof *pairs->list);
 	pairs->list[pairs->count++] = (struct pair){pid, parent};
 }
 
@@ -71,10 +68,7 @@ static void add_descriptor(void *context, int number, const char *target, unsign
 
 	if (found->count == DESCRIPTORS_MAX)
 		return;
-	if (found->count == found->size) {
-		found->size = found->size == 0 ? 64 : 2 * found->size;
-		found->list = memory_resize(found->list, found->size * sizeof *found->list);
-	}
+	found->list = memory_grow(found->list, found->count, &found->size, sizeof *found->list);
 	(void)sscanf(target, "socket:[%lu]", &socket);
 	found->list[found->count++] = (struct node_descriptor){
 		number, flags, arena_copy(found->node->arena, str_from(target)), socket};

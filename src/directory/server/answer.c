@@ -21,11 +21,8 @@ static size_t last_cut(const struct answer *answer)
 
 static void cut_answer_frame(struct answer *answer)
 {
-	if (answer->cut_count == answer->cut_capacity) {
-		answer->cut_capacity = answer->cut_capacity * 2 + 8;
-		answer->cuts =
-			memory_resize(answer->cuts, answer->cut_capacity * sizeof *answer->cuts);
-	}
+	answer->cuts = memory_grow(answer->cuts, answer->cut_count, &answer->cut_capacity,
+				   sizeof *answer->cuts);
 	answer->cuts[answer->cut_count++] = answer->words.length;
 	answer->frame_words = 0;
 }

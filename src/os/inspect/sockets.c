@@ -25,10 +25,8 @@ static struct os_inspect_socket *add_inspected_socket(struct os_inspect_sockets 
 {
 	struct os_inspect_socket *added;
 
-	if (sockets->count == sockets->size) {
-		sockets->size = sockets->size == 0 ? 256 : 2 * sockets->size;
-		sockets->list = memory_resize(sockets->list, sockets->size * sizeof *sockets->list);
-	}
+	sockets->list =
+		memory_grow(sockets->list, sockets->count, &sockets->size, sizeof *sockets->list);
 	added = &sockets->list[sockets->count++];
 	*added = (struct os_inspect_socket){.number = number, .kind = kind};
 	return added;

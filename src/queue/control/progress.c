@@ -59,12 +59,8 @@ static void read_map(struct control_reader *reader, struct str value)
 		reader->block_lost = 0;
 		return;
 	}
-	if (reader->block_count == reader->block_capacity) {
-		reader->block_capacity =
-			reader->block_capacity > 0 ? reader->block_capacity * 2 : 8;
-		reader->block = memory_resize(reader->block,
-					      reader->block_capacity * sizeof *reader->block);
-	}
+	reader->block = memory_grow(reader->block, reader->block_count, &reader->block_capacity,
+				    sizeof *reader->block);
 	reader->block[reader->block_count++] = delivery;
 	if (delivery.number > reader->highest)
 		reader->highest = delivery.number;
@@ -179,11 +175,8 @@ static void read_said(struct control_reader *reader, struct str value)
 	if (!take_status_word(&value, &said.status))
 		return;
 	said.text = value.length > 0 ? value : STR("");
-	if (reader->said_count == reader->said_capacity) {
-		reader->said_capacity = reader->said_capacity > 0 ? reader->said_capacity * 2 : 8;
-		reader->said =
-			memory_resize(reader->said, reader->said_capacity * sizeof *reader->said);
-	}
+	reader->said = memory_grow(reader->said, reader->said_count, &reader->said_capacity,
+				   sizeof *reader->said);
 	reader->said[reader->said_count++] = said;
 	reader->control->said = said.number;
 }

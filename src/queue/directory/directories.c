@@ -15,10 +15,7 @@ size_t queue_directories_add(struct queue_directories *list, const struct queue_
 	for (size_t i = 0; i < list->count; i++)
 		if (strcmp(list->items[i].path, path) == 0)
 			return i;
-	if (list->count == list->capacity) {
-		list->capacity = list->capacity > 0 ? list->capacity * 2 : 64;
-		list->items = memory_resize(list->items, list->capacity * sizeof *list->items);
-	}
+	list->items = memory_grow(list->items, list->count, &list->capacity, sizeof *list->items);
 	memcpy(list->items[list->count].path, path, sizeof path);
 	list->items[list->count].result = 0;
 	list->items[list->count].file = -1;

@@ -39,10 +39,8 @@ static int collect_file_in_pid(void *context, const char *name)
 	    (name[0] != 'm' || !str_to_u64(str_skip(str_from(name), 1), &file.spare.number)))
 		return 0;
 	snprintf(file.name, sizeof file.name, "%s", name);
-	if (found->count == found->capacity) {
-		found->capacity = found->capacity > 0 ? found->capacity * 2 : 64;
-		found->files = memory_resize(found->files, found->capacity * sizeof *found->files);
-	}
+	found->files =
+		memory_grow(found->files, found->count, &found->capacity, sizeof *found->files);
 	found->files[found->count++] = file;
 	return 0;
 }

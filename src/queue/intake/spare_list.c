@@ -7,10 +7,7 @@
 
 void queue_spare_list_add(struct queue_spare_list *list, struct queue_spare spare)
 {
-	if (list->count == list->capacity) {
-		list->capacity = list->capacity > 0 ? list->capacity * 2 : 64;
-		list->items = memory_resize(list->items, list->capacity * sizeof *list->items);
-	}
+	list->items = memory_grow(list->items, list->count, &list->capacity, sizeof *list->items);
 	list->items[list->count++] = spare;
 }
 

@@ -201,11 +201,8 @@ static bool was_shown(const struct walk *walk, uint64_t number)
 
 static void remember_shown_message(struct walk *walk, uint64_t number)
 {
-	if (walk->shown_count == walk->shown_capacity) {
-		walk->shown_capacity = 2 * walk->shown_capacity + 64;
-		walk->shown =
-			memory_resize(walk->shown, walk->shown_capacity * sizeof *walk->shown);
-	}
+	walk->shown = memory_grow(walk->shown, walk->shown_count, &walk->shown_capacity,
+				  sizeof *walk->shown);
 	walk->shown[walk->shown_count++] = number;
 }
 

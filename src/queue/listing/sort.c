@@ -102,10 +102,7 @@ static int take_sort_key(void *context, const struct listing_entry *entry)
 	struct sort *sort = context;
 	struct key *key;
 
-	if (sort->count == sort->capacity) {
-		sort->capacity = 2 * sort->capacity + 64;
-		sort->keys = memory_resize(sort->keys, sort->capacity * sizeof *sort->keys);
-	}
+	sort->keys = memory_grow(sort->keys, sort->count, &sort->capacity, sizeof *sort->keys);
 	key = &sort->keys[sort->count++];
 	*key = (struct key){.id = {.number = entry->number}, .is_damaged = entry->control == NULL};
 	if (entry->control != NULL)

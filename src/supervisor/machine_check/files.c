@@ -17,10 +17,7 @@ static struct machine_file *append_machine_file(struct machine_files *files, con
 {
 	struct machine_file *file;
 
-	if (files->count == files->capacity) {
-		files->capacity = files->capacity * 2 + 16;
-		files->list = memory_resize(files->list, files->capacity * sizeof *files->list);
-	}
+	files->list = memory_grow(files->list, files->count, &files->capacity, sizeof *files->list);
 	file = &files->list[files->count++];
 	*file = (struct machine_file){.asked = {.path = path, .wanted = wanted},
 				      .setting = setting,

@@ -532,6 +532,29 @@ static void copies_end_with_a_nul(void **state)
 	arena_free(arena);
 }
 
+/* Each item is where it was put, and room is made only when there is none: by doubling. */
+static void an_array_grows(void **state)
+{
+	uint64_t *numbers = NULL;
+	size_t capacity = 0;
+	unsigned grown = 0;
+
+	(void)state;
+	for (uint64_t count = 0; count < 1000; count++) {
+		size_t before = capacity;
+
+		numbers = memory_grow(numbers, count, &capacity, sizeof *numbers);
+		assert_true(capacity > count);
+		assert_true(capacity == before || (count == before && capacity >= 2 * before));
+		grown += capacity != before;
+		numbers[count] = count * count;
+		for (uint64_t i = 0; i <= count; i++)
+			assert_int_equal(numbers[i], i * i);
+	}
+	assert_in_range(grown, 1, 10);
+	free(numbers);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -547,6 +570,7 @@ int main(void)
 		cmocka_unit_test(what_cannot_be_ends_the_process),
 		cmocka_unit_test(an_arena_of_nothing_is_reset),
 		cmocka_unit_test(copies_end_with_a_nul),
+		cmocka_unit_test(an_array_grows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

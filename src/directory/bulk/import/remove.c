@@ -68,11 +68,8 @@ static void remove_key(struct removal *removal, struct arena *arena,
 
 static void note_list(struct removal *removal, struct str name)
 {
-	if (removal->list_count == removal->list_capacity) {
-		removal->list_capacity = removal->list_capacity * 2 + 64;
-		removal->list_names = memory_resize(
-			removal->list_names, removal->list_capacity * sizeof *removal->list_names);
-	}
+	removal->list_names = memory_grow(removal->list_names, removal->list_count,
+					  &removal->list_capacity, sizeof *removal->list_names);
 	removal->list_names[removal->list_count++] = arena_copy_str(removal->lists, name);
 }
 

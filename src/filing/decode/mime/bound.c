@@ -94,10 +94,8 @@ static void begin_range(struct scan *scan)
 		scan->end = scan->offset;
 		return;
 	}
-	if (bound->count == bound->room) {
-		bound->room = bound->room * 2 + 16;
-		bound->ranges = memory_resize(bound->ranges, bound->room * sizeof *bound->ranges);
-	}
+	bound->ranges =
+		memory_grow(bound->ranges, bound->count, &bound->room, sizeof *bound->ranges);
 	bound->ranges[bound->count++] = (struct range){.begin = scan->offset, .end = scan->offset};
 	scan->is_blank = true;
 }
