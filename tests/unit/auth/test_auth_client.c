@@ -10,6 +10,7 @@
 #include "scratch.h"
 #include "test.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -108,8 +109,8 @@ static void on_connection(void *context, int socket)
 	say_offer(4);
 }
 
-static void say(uint32_t tag, uint32_t outcome, uint32_t refusal, struct str message,
-		struct str user)
+static void say_stamped(uint32_t tag, uint32_t outcome, uint32_t refusal, struct str message,
+			struct str user, struct str stamp)
 {
 	struct buffer body = {0};
 
@@ -117,9 +118,15 @@ static void say(uint32_t tag, uint32_t outcome, uint32_t refusal, struct str mes
 	pack_u32(&body, refusal);
 	pack_str(&body, message);
 	pack_str(&body, user);
-	pack_str(&body, STR("")); /* no stamp */
+	pack_str(&body, stamp);
 	ipc_channel_send(scene.channel, AUTH_ANSWER, tag, buffer_view(&body), NULL, 0);
 	buffer_clear(&body);
+}
+
+static void say(uint32_t tag, uint32_t outcome, uint32_t refusal, struct str message,
+		struct str user)
+{
+	say_stamped(tag, outcome, refusal, message, user, STR(""));
 }
 
 /* --- the caller --- */
@@ -391,6 +398,56 @@ static void only_names_are_offered(void **state)
 	}
 }
 
+/* As long as they may be, and one byte longer: the last answer is a lie. */
+static void an_answer_has_its_bounds(void **state)
+{
+	static const struct {
+		size_t message, user, stamp;
+		bool is_good;
+	} cases[] = {{AUTH_MESSAGE_MAX, AUTH_USER_MAX, AUTH_STAMP_MAX, true},
+		     {AUTH_MESSAGE_MAX + 1, 1, 1, false},
+		     {1, AUTH_USER_MAX + 1, 1, false},
+		     {1, 1, AUTH_STAMP_MAX + 1, false}};
+	static char text[AUTH_MESSAGE_MAX + 1];
+
+	(void)state;
+	memset(text, 'x', sizeof text);
+	for (unsigned i = 0; i < COUNT_OF(cases); i++) {
+		struct auth_exchange exchange = fresh();
+
+		auth_exchange_begin(scene.auth, &peer, STR("PLAIN"), false, STR(""), &exchange);
+		run_until(&scene.heard, i + 1);
+		say_stamped(scene.tag, AUTH_ACCEPTED, 0, str_slice(text, cases[i].message),
+			    str_slice(text, cases[i].user), str_slice(text, cases[i].stamp));
+		run_until(&scene.answers, i + 1);
+		assert_int_equal(scene.answer.outcome,
+				 cases[i].is_good ? AUTH_ACCEPTED : AUTH_REFUSED);
+		if (!cases[i].is_good)
+			connect_both();
+	}
+}
+
+/* One more is refused at once, and none that is open. */
+static void so_many_exchanges_are_open(void **state)
+{
+	struct auth_exchange *all = calloc(AUTH_OPEN_MAX + 1, sizeof *all);
+
+	(void)state;
+	for (size_t i = 0; i <= AUTH_OPEN_MAX; i++) {
+		all[i] = fresh();
+		assert_int_equal(scene.answers, 0);
+		auth_exchange_begin(scene.auth, &peer, STR("PLAIN"), false, STR(""), &all[i]);
+	}
+	expect_refused(1, AUTH_TEMPORARY);
+	assert_null(all[AUTH_OPEN_MAX].auth);
+	auth_exchange_cancel(&all[0]);
+	auth_exchange_begin(scene.auth, &peer, STR("PLAIN"), false, STR(""), &all[AUTH_OPEN_MAX]);
+	assert_int_equal(scene.answers, 1);
+	for (size_t i = 1; i <= AUTH_OPEN_MAX; i++)
+		auth_exchange_cancel(&all[i]);
+	free(all);
+}
+
 static size_t count_words(struct str text)
 {
 	size_t count = text.length > 0;
@@ -573,6 +630,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_doubt_is_about_all, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_lost_auth_is_believed_no_more, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(an_offer_has_its_bounds, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(an_answer_has_its_bounds, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(so_many_exchanges_are_open, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(answers_to_no_question_are_dropped, set_up,
 						tear_down),
 	};
