@@ -29,6 +29,7 @@ enum answers { ANSWERS_AT_ONCE, ANSWERS_LATE, ANSWERS_NEVER };
 struct intake_scene {
 	enum answers answers;
 	enum pending pending;              /* the question that waits for its answer */
+	const void *asker;                 /* whose it is: the request, or the message */
 	bool is_friendly;                  /* every answer is good */
 	bool may_relay;                    /* every client */
 	bool has_stamps;                   /* logins are followed */

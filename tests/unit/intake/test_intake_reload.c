@@ -1,0 +1,582 @@
+// SPDX-License-Identifier: ISC
+/*
+ * A model of reloads of a process that takes mail in (program/kind/door.h): listeners, classes,
+ * rates and limits come, change and go, and each old configuration is freed at once, while its
+ * clients are anywhere in their sessions: not admitted yet, held back, within a command, a message
+ * or a question. What a session began with holds for it until its end; a new one has what was
+ * configured last.
+ */
+#include "fake_loop.h"
+#include "intake_scene.h"
+#include "limit/layout.h"
+#include "os/clock.h"
+#include "os/process/account.h"
+#include "os/socket/listener.h"
+#include "program/kind/door.h"
+#include "unit/config/config_outcome.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SEEDS = 400, STEPS = 120, CLIENTS_MAX = 40, ROOM = 20000, ENDPOINTS = 3, DOORS_MAX = SEEDS };
+
+/* A listening socket of the fake kernel. */
+struct os_listener {
+	int socket;
+	const struct os_listener_handler *handler;
+	void *context;
+	struct os_listener *next;
+};
+
+/* What was configured when. */
+struct settings {
+	bool listens[ENDPOINTS];
+	unsigned number; /* of the configuration: its hostname and size follow from it */
+	uint32_t refuse; /* of the class of all; 0: there is none */
+	bool is_draining;
+};
+
+struct client {
+	int socket;
+	struct settings at; /* what was configured when it connected */
+	bool is_greeted, is_over;
+	unsigned step; /* in its dialogue */
+	char said[ROOM];
+	size_t length;
+};
+
+static struct {
+	struct child child;
+	struct os_listener *listeners;
+	struct settings now;
+	struct client clients[CLIENTS_MAX];
+	size_t client_count;
+	struct {
+		void (*call)(void *context);
+		void *context;
+	} connecting[8];
+	size_t connecting_count;
+	bool is_stopped;
+	unsigned greeted, refused, reloads; /* in all runs */
+	void *doors[DOORS_MAX];             /* what is kept for the life of a process */
+	size_t door_count;
+} world;
+
+/* --- the kernel, and the supervisor's side --- */
+
+struct os_listener *os_listener_new(struct os_loop *loop, int listening,
+				    const struct os_listener_handler *handler, void *context)
+{
+	struct os_listener *listener = calloc(1, sizeof *listener);
+
+	(void)loop;
+	*listener = (struct os_listener){listening, handler, context, world.listeners};
+	world.listeners = listener;
+	return listener;
+}
+
+void os_listener_free(struct os_listener *listener)
+{
+	struct os_listener **place = &world.listeners;
+
+	while (*place != listener)
+		place = &(*place)->next;
+	*place = listener->next;
+	free(listener);
+}
+
+void os_listener_go_on(struct os_listener *listener)
+{
+	(void)listener;
+}
+
+void os_loop_stop(struct os_loop *loop)
+{
+	(void)loop;
+	world.is_stopped = true;
+}
+
+int child_socket(const struct child *child, const char *name)
+{
+	(void)child;
+	assert_true(strncmp(name, "listen 192.0.2.", 15) == 0);
+	return name[15] - '1';
+}
+
+void child_path(const struct child *child, const char *name, char path[108])
+{
+	(void)child;
+	snprintf(path, 108, "/run/%s", name);
+}
+
+void child_ready(struct child *child)
+{
+	(void)child;
+}
+
+void child_waits(struct child *child, struct str reason)
+{
+	(void)child, (void)reason;
+}
+
+void child_full(struct child *child)
+{
+	(void)child;
+}
+
+void child_close_sockets(struct child *child,
+			 bool (*is_wanted)(const void *context, const struct child_socket *socket),
+			 const void *context)
+{
+	(void)child;
+	for (int i = 0; i < ENDPOINTS; i++) {
+		const struct child_socket socket = {.descriptor = i};
+
+		assert_int_equal(is_wanted(context, &socket), world.now.listens[i]);
+	}
+}
+
+/* --- who answers for it --- */
+
+static void connect_later(void (*call)(void *context), void *context)
+{
+	assert_true(world.connecting_count < COUNT_OF(world.connecting));
+	world.connecting[world.connecting_count].call = call;
+	world.connecting[world.connecting_count++].context = context;
+}
+
+static void connect_one(void)
+{
+	assert_true(world.connecting_count > 0);
+	world.connecting_count--;
+	world.connecting[world.connecting_count].call(
+		world.connecting[world.connecting_count].context);
+}
+
+struct queue_client *queue_client_new(struct os_loop *loop, const char *path, uint32_t stock)
+{
+	(void)loop, (void)path, (void)stock;
+	return (struct queue_client *)&world;
+}
+
+void queue_client_set_reserve(struct queue_client *client, uint64_t reserve)
+{
+	(void)client, (void)reserve;
+}
+
+void queue_client_when_connected(struct queue_client *client, void (*call)(void *context),
+				 void *context)
+{
+	(void)client;
+	connect_later(call, context);
+}
+
+struct directory *directory_new(struct os_loop *loop, const struct config *config, const char *path)
+{
+	(void)loop, (void)config, (void)path;
+	return (struct directory *)&world;
+}
+
+void directory_configure(struct directory *directory, const struct config *config)
+{
+	(void)directory, (void)config;
+}
+
+bool directory_is_served(const struct directory *directory)
+{
+	(void)directory;
+	return false;
+}
+
+void directory_when_greeted(struct directory *directory, void (*call)(void *context), void *context)
+{
+	(void)directory;
+	connect_later(call, context);
+}
+
+struct names *names_new(struct os_loop *loop, const char *path)
+{
+	(void)loop, (void)path;
+	return (struct names *)&world;
+}
+
+void names_when_connected(struct names *names, void (*call)(void *context), void *context)
+{
+	(void)names;
+	connect_later(call, context);
+}
+
+struct auth *auth_new(struct os_loop *loop, const char *path)
+{
+	(void)loop, (void)path;
+	return (struct auth *)&world;
+}
+
+void auth_when_offered(struct auth *auth, void (*call)(void *context), void *context)
+{
+	(void)auth;
+	connect_later(call, context);
+}
+
+/* --- configurations --- */
+
+static const char *hostname_of(const struct settings *settings)
+{
+	static char name[40];
+
+	snprintf(name, sizeof name, "h%u.test", settings->number);
+	return name;
+}
+
+static unsigned size_of(const struct settings *settings)
+{
+	return 1000000 + settings->number;
+}
+
+/* Each of them at random. */
+static void append_some(const char *const *lines, size_t count, struct buffer *text)
+{
+	for (size_t i = 0; i < count; i++)
+		if (fake_random(3) == 0)
+			buffer_append_string(text, lines[i]);
+}
+
+static void append_classes(struct buffer *text, bool has_names)
+{
+	static const char *const classes[] = {"class 192.0.2.0/24 { queue = 2 refuse = 3 }\n",
+					      "class 198.51.100.101 { queue = 1 refuse = 1 }\n"};
+
+	append_some(classes, COUNT_OF(classes), text);
+	if (has_names && fake_random(2) == 0)
+		buffer_append_string(text, "class \"*.client.test\" { queue = 1 refuse = 2 }\n");
+	buffer_append_format(text, "class \"*\" { queue = %u refuse = %u }\n",
+			     (unsigned)world.now.refuse, (unsigned)world.now.refuse);
+}
+
+static void append_sections(struct buffer *text)
+{
+	static const char *const optional[] = {
+		"rate connections { count = connections per = address limit = 3 interval = 1m }\n",
+		"rate messages { count = messages per = sender_domain limit = 1 interval = 1h }\n",
+		"rate recipients { count = recipients per = address limit = 4 interval = 10m "
+		"answer = slow }\n",
+		"maxsessions_client = 2\n",
+		"smtp_timeout = 60\n",
+		"maxsessions = 4\n",
+		"smtp_min_rate = 100\n",
+	};
+	bool has_names = fake_random(3) > 0;
+
+	if (!has_names)
+		buffer_append_string(text, "client_names = no\n");
+	append_some(optional, COUNT_OF(optional), text);
+	if (world.now.refuse > 0)
+		append_classes(text, has_names);
+}
+
+/* Another one each time, and what the model has to know of it in WORLD. */
+static struct config *random_config(void)
+{
+	struct buffer text CLEANUP(buffer_clear) = {0};
+
+	world.now.number++;
+	world.now.refuse = fake_random(3) == 0 ? 1 + fake_random(4) : 0;
+	buffer_append_format(&text, "hostname = %s\nmaxsize = %u\n", hostname_of(&world.now),
+			     size_of(&world.now));
+	append_sections(&text);
+	for (unsigned i = 0; i < ENDPOINTS; i++) {
+		world.now.listens[i] = fake_random(3) > 0;
+		if (world.now.listens[i])
+			buffer_append_format(&text, "listen smtp { address = 192.0.2.%u:25%s }\n",
+					     i + 1, fake_random(3) == 0 ? " proxy = no" : "");
+	}
+	buffer_append_byte(&text, '\0');
+	return config_of(buffer_data(&text));
+}
+
+/* As supervisor/child/take.c has them. */
+static struct limit_memory *memory_for(const struct config *config)
+{
+	struct limit_layout layout = limit_layout_of(config);
+	struct limit_memory *memory;
+	int row;
+
+	if (layout.count == 0)
+		return NULL;
+	memory = limit_memory_new(&layout);
+	row = limit_row_new(&layout, "smtpd.1");
+	assert_true(row >= 0);
+	assert_int_equal(limit_memory_add(memory, "smtpd.1", row, true), 0);
+	close(row);
+	return memory;
+}
+
+static void reload(void)
+{
+	struct config *old = world.child.config;
+	struct limit_memory *old_limits = world.child.limits;
+	struct limit_layout layout;
+
+	world.child.config = random_config();
+	layout = limit_layout_of(world.child.config);
+	if (old_limits == NULL || !limit_layout_equal(limit_memory_layout(old_limits), &layout))
+		world.child.limits = memory_for(world.child.config);
+	else
+		old_limits = NULL;
+	world.child.is_draining = world.now.is_draining = fake_random(8) == 0;
+	door_reload(&world.child, old);
+	config_free(old);
+	limit_memory_free(old_limits);
+	world.reloads++;
+}
+
+/* --- clients --- */
+
+static const char *const dialogue[] = {
+	"EHLO client.test\r\n",
+	"MAIL FROM:<a@client.test>\r\n",
+	"RCPT TO:<b@server.test>\r\n",
+	"RCPT TO:<c@server.test>\r\n",
+	"DATA\r\n",
+	"Subject: x\r\n\r\nhello\r\n.\r\n",
+	"NOOP\r\n",
+	"MAIL FROM:<b@other.test>\r\n",
+	"RCPT TO:<b@server.test>\r\n",
+	"BDAT 5 LAST\r\nx: y\n",
+	"QUIT\r\n",
+};
+
+/* Nobody acts while a question is open or a name is looked for: the scene has one of each. */
+static bool is_quiet(void)
+{
+	return intake_scene.pending == PENDING_NONE && intake_scene.name == NULL;
+}
+
+static void hear(struct client *client)
+{
+	char greeting[60], size[40];
+
+	client->length += fake_peer_read(client->socket, client->said + client->length,
+					 sizeof client->said - 1 - client->length);
+	client->said[client->length] = '\0';
+	if (client->length < 4)
+		return;
+	snprintf(greeting, sizeof greeting, "220 %s ", hostname_of(&client->at));
+	if (!client->is_greeted && strncmp(client->said, "220 ", 4) == 0) {
+		assert_memory_equal(client->said, greeting, strlen(greeting));
+		assert_false(client->at.is_draining);
+		client->is_greeted = true;
+		world.greeted++;
+	} else if (!client->is_greeted) {
+		assert_memory_equal(client->said, "421 ", 4);
+		world.refused++;
+	}
+	snprintf(size, sizeof size, "SIZE %u\r\n", size_of(&client->at));
+	if (strstr(client->said, "250-PIPELINING") != NULL)
+		assert_non_null(strstr(client->said, size));
+}
+
+static void play_client(struct client *client)
+{
+	for (unsigned steps = 0;
+	     is_quiet() && !fake_is_closed(client->socket) && fake_watch_is_ready(client->socket);
+	     steps++) {
+		assert_true(steps < 1000);
+		fake_play_watch(client->socket);
+	}
+	hear(client);
+	client->is_over = fake_is_closed(client->socket);
+}
+
+static void connect_client(void)
+{
+	struct client *client = &world.clients[world.client_count];
+	struct os_listener *listener = world.listeners;
+	union os_socket_address peer;
+	char address[20];
+
+	for (uint32_t skip = fake_random(ENDPOINTS); listener != NULL && skip > 0; skip--)
+		listener = listener->next;
+	if (listener == NULL || world.client_count == CLIENTS_MAX ||
+	    !listener->handler->has_room(listener->context))
+		return;
+	world.client_count++;
+	*client = (struct client){.socket = fake_connect(ROOM, ROOM), .at = world.now};
+	snprintf(address, sizeof address, "%s.%u", fake_random(2) ? "192.0.2" : "198.51.100",
+		 (unsigned)fake_random(3) + 100);
+	assert_true(os_socket_address_parse(address, 4711, &peer));
+	listener->handler->accepted(listener->context, client->socket, &peer);
+	play_client(client);
+}
+
+static void act(struct client *client)
+{
+	const char *text = dialogue[client->step];
+
+	if (client->is_over)
+		return;
+	if (fake_random(12) == 0) {
+		fake_peer_close(client->socket);
+	} else if (client->is_greeted) {
+		(void)fake_peer_write(client->socket, text, strlen(text));
+		client->step = (client->step + 1) % COUNT_OF(dialogue);
+	}
+	play_client(client);
+}
+
+static void settle(void)
+{
+	for (size_t i = 0; i < world.client_count; i++)
+		if (!world.clients[i].is_over)
+			play_client(&world.clients[i]);
+}
+
+static void do_something(void)
+{
+	if (world.connecting_count > 0 && fake_random(2) == 0) {
+		connect_one();
+		return;
+	}
+	switch (fake_random(8)) {
+	case 0:
+		reload();
+		break;
+	case 1:
+		if (fake_timers() > 0)
+			fake_play_timer();
+		break;
+	case 2:
+	case 3:
+		if (is_quiet())
+			connect_client();
+		break;
+	default:
+		if (!is_quiet()) {
+			if (intake_scene.pending != PENDING_NONE)
+				intake_scene_answer();
+			else
+				intake_scene_say_name();
+		} else if (world.client_count > 0) {
+			act(&world.clients[fake_random((uint32_t)world.client_count)]);
+		}
+	}
+	settle();
+}
+
+/* --- invariants --- */
+
+static uint64_t sessions_in_classes(void)
+{
+	struct limit_classes *classes = limit_classes_new(world.child.config);
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < limit_classes_count(classes) && world.child.limits != NULL; i++) {
+		const struct limit_class *class = limit_classes_at(classes, i);
+		struct limit_total total;
+
+		limit_total_of(world.child.limits, class->key, &total);
+		count += total.in;
+	}
+	limit_classes_free(classes);
+	return count;
+}
+
+static void check(void)
+{
+	size_t open = 0, listening = 0, expected = 0;
+
+	for (size_t i = 0; i < world.client_count; i++)
+		open += !fake_is_closed(world.clients[i].socket);
+	for (struct os_listener *one = world.listeners; one != NULL; one = one->next) {
+		assert_true(world.now.listens[one->socket]);
+		listening++;
+	}
+	for (size_t i = 0; i < ENDPOINTS; i++)
+		expected += world.now.listens[i];
+	if (world.connecting_count == 0 || listening > 0)
+		assert_int_equal(listening, expected);
+	assert_true(sessions_in_classes() <= open);
+	assert_true(open == 0 || fake_timers() > 0);
+}
+
+static bool is_smtp_listen(const struct config_listen *listen)
+{
+	(void)listen;
+	return true;
+}
+
+static uint32_t one_worker(const struct config *config)
+{
+	(void)config;
+	return 1;
+}
+
+static void end(void)
+{
+	while (world.connecting_count > 0)
+		connect_one();
+	for (size_t i = 0; i < world.client_count; i++)
+		if (!fake_is_closed(world.clients[i].socket))
+			fake_peer_close(world.clients[i].socket);
+	for (unsigned turns = 0; turns < 1000 && (!is_quiet() || fake_timers() > 0); turns++) {
+		if (intake_scene.pending != PENDING_NONE)
+			intake_scene_answer();
+		else if (intake_scene.name != NULL)
+			intake_scene_say_name();
+		settle();
+		if (is_quiet() && fake_timers() > 0)
+			fake_play_timer();
+		settle();
+	}
+	for (size_t i = 0; i < world.client_count; i++)
+		assert_true(fake_is_closed(world.clients[i].socket));
+	assert_int_equal(sessions_in_classes(), 0);
+	assert_int_equal(fake_timers(), 0);
+	door_stop(&world.child);
+	assert_true(world.is_stopped);
+	assert_null(world.listeners);
+}
+
+static void run_seed(uint64_t seed)
+{
+	static const struct door_kind kind = {"listen", &intake_engine_smtp, is_smtp_listen,
+					      one_worker};
+
+	fake_begin(seed);
+	intake_scene_begin();
+	intake_scene.answers = ANSWERS_LATE;
+	intake_scene.free_bytes = 1 << 30;
+	world.now = (struct settings){.number = 0};
+	world.client_count = 0;
+	world.connecting_count = 0;
+	world.is_stopped = false;
+	world.child = (struct child){.config = random_config()};
+	world.child.limits = memory_for(world.child.config);
+	assert_int_equal(door_start(&world.child, &kind), 0);
+	world.doors[world.door_count++] = world.child.state;
+	for (unsigned step = 0; step < STEPS; step++) {
+		do_something();
+		check();
+	}
+	end();
+	/* what the process's end would free */
+	config_free(world.child.config);
+	limit_memory_free(world.child.limits);
+}
+
+static void test_reloads(void **state)
+{
+	(void)state;
+	fake_seeds(SEEDS, run_seed);
+	if (getenv("SEED") == NULL)
+		assert_true(world.greeted > SEEDS && world.refused > SEEDS / 4 &&
+			    world.reloads > SEEDS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(test_reloads, fake_tell_seed)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
