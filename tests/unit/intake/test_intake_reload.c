@@ -6,12 +6,10 @@
  * or a question. What a session began with holds for it until its end; a new one has what was
  * configured last.
  */
+#include "door_scene.h"
 #include "fake_loop.h"
 #include "intake_scene.h"
 #include "limit/layout.h"
-#include "os/clock.h"
-#include "os/process/account.h"
-#include "os/socket/listener.h"
 #include "program/kind/door.h"
 #include "unit/config/config_outcome.h"
 #include <stdio.h>
@@ -19,19 +17,11 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SEEDS = 400, STEPS = 120, CLIENTS_MAX = 40, ROOM = 20000, ENDPOINTS = 3, DOORS_MAX = SEEDS };
-
-/* A listening socket of the fake kernel. */
-struct os_listener {
-	int socket;
-	const struct os_listener_handler *handler;
-	void *context;
-	struct os_listener *next;
-};
+enum { SEEDS = 400, STEPS = 120, CLIENTS_MAX = 40, ROOM = 20000, DOORS_MAX = SEEDS };
 
 /* What was configured when. */
 struct settings {
-	bool listens[ENDPOINTS];
+	bool listens[DOOR_SCENE_ENDPOINTS];
 	unsigned number; /* of the configuration: its hostname and size follow from it */
 	uint32_t refuse; /* of the class of all; 0: there is none */
 	bool is_draining;
@@ -48,176 +38,13 @@ struct client {
 
 static struct {
 	struct child child;
-	struct os_listener *listeners;
 	struct settings now;
 	struct client clients[CLIENTS_MAX];
 	size_t client_count;
-	struct {
-		void (*call)(void *context);
-		void *context;
-	} connecting[8];
-	size_t connecting_count;
-	bool is_stopped;
 	unsigned greeted, refused, reloads; /* in all runs */
 	void *doors[DOORS_MAX];             /* what is kept for the life of a process */
 	size_t door_count;
 } world;
-
-/* --- the kernel, and the supervisor's side --- */
-
-struct os_listener *os_listener_new(struct os_loop *loop, int listening,
-				    const struct os_listener_handler *handler, void *context)
-{
-	struct os_listener *listener = calloc(1, sizeof *listener);
-
-	(void)loop;
-	*listener = (struct os_listener){listening, handler, context, world.listeners};
-	world.listeners = listener;
-	return listener;
-}
-
-void os_listener_free(struct os_listener *listener)
-{
-	struct os_listener **place = &world.listeners;
-
-	while (*place != listener)
-		place = &(*place)->next;
-	*place = listener->next;
-	free(listener);
-}
-
-void os_listener_go_on(struct os_listener *listener)
-{
-	(void)listener;
-}
-
-void os_loop_stop(struct os_loop *loop)
-{
-	(void)loop;
-	world.is_stopped = true;
-}
-
-int child_socket(const struct child *child, const char *name)
-{
-	(void)child;
-	assert_true(strncmp(name, "listen 192.0.2.", 15) == 0);
-	return name[15] - '1';
-}
-
-void child_path(const struct child *child, const char *name, char path[108])
-{
-	(void)child;
-	snprintf(path, 108, "/run/%s", name);
-}
-
-void child_ready(struct child *child)
-{
-	(void)child;
-}
-
-void child_waits(struct child *child, struct str reason)
-{
-	(void)child, (void)reason;
-}
-
-void child_full(struct child *child)
-{
-	(void)child;
-}
-
-void child_close_sockets(struct child *child,
-			 bool (*is_wanted)(const void *context, const struct child_socket *socket),
-			 const void *context)
-{
-	(void)child;
-	for (int i = 0; i < ENDPOINTS; i++) {
-		const struct child_socket socket = {.descriptor = i};
-
-		assert_int_equal(is_wanted(context, &socket), world.now.listens[i]);
-	}
-}
-
-/* --- who answers for it --- */
-
-static void connect_later(void (*call)(void *context), void *context)
-{
-	assert_true(world.connecting_count < COUNT_OF(world.connecting));
-	world.connecting[world.connecting_count].call = call;
-	world.connecting[world.connecting_count++].context = context;
-}
-
-static void connect_one(void)
-{
-	assert_true(world.connecting_count > 0);
-	world.connecting_count--;
-	world.connecting[world.connecting_count].call(
-		world.connecting[world.connecting_count].context);
-}
-
-struct queue_client *queue_client_new(struct os_loop *loop, const char *path, uint32_t stock)
-{
-	(void)loop, (void)path, (void)stock;
-	return (struct queue_client *)&world;
-}
-
-void queue_client_set_reserve(struct queue_client *client, uint64_t reserve)
-{
-	(void)client, (void)reserve;
-}
-
-void queue_client_when_connected(struct queue_client *client, void (*call)(void *context),
-				 void *context)
-{
-	(void)client;
-	connect_later(call, context);
-}
-
-struct directory *directory_new(struct os_loop *loop, const struct config *config, const char *path)
-{
-	(void)loop, (void)config, (void)path;
-	return (struct directory *)&world;
-}
-
-void directory_configure(struct directory *directory, const struct config *config)
-{
-	(void)directory, (void)config;
-}
-
-bool directory_is_served(const struct directory *directory)
-{
-	(void)directory;
-	return false;
-}
-
-void directory_when_greeted(struct directory *directory, void (*call)(void *context), void *context)
-{
-	(void)directory;
-	connect_later(call, context);
-}
-
-struct names *names_new(struct os_loop *loop, const char *path)
-{
-	(void)loop, (void)path;
-	return (struct names *)&world;
-}
-
-void names_when_connected(struct names *names, void (*call)(void *context), void *context)
-{
-	(void)names;
-	connect_later(call, context);
-}
-
-struct auth *auth_new(struct os_loop *loop, const char *path)
-{
-	(void)loop, (void)path;
-	return (struct auth *)&world;
-}
-
-void auth_when_offered(struct auth *auth, void (*call)(void *context), void *context)
-{
-	(void)auth;
-	connect_later(call, context);
-}
 
 /* --- configurations --- */
 
@@ -259,8 +86,7 @@ static void append_sections(struct buffer *text)
 	static const char *const optional[] = {
 		"rate connections { count = connections per = address limit = 3 interval = 1m }\n",
 		"rate messages { count = messages per = sender_domain limit = 1 interval = 1h }\n",
-		"rate recipients { count = recipients per = address limit = 4 interval = 10m "
-		"answer = slow }\n",
+		"rate r { count = recipients per = all limit = 9 interval = 9m answer = slow }\n",
 		"maxsessions_client = 2\n",
 		"smtp_timeout = 60\n",
 		"maxsessions = 4\n",
@@ -285,7 +111,7 @@ static struct config *random_config(void)
 	buffer_append_format(&text, "hostname = %s\nmaxsize = %u\n", hostname_of(&world.now),
 			     size_of(&world.now));
 	append_sections(&text);
-	for (unsigned i = 0; i < ENDPOINTS; i++) {
+	for (unsigned i = 0; i < DOOR_SCENE_ENDPOINTS; i++) {
 		world.now.listens[i] = fake_random(3) > 0;
 		if (world.now.listens[i])
 			buffer_append_format(&text, "listen smtp { address = 192.0.2.%u:25%s }\n",
@@ -392,11 +218,12 @@ static void play_client(struct client *client)
 static void connect_client(void)
 {
 	struct client *client = &world.clients[world.client_count];
-	struct os_listener *listener = world.listeners;
+	struct os_listener *listener = door_scene.listeners;
 	union os_socket_address peer;
 	char address[20];
 
-	for (uint32_t skip = fake_random(ENDPOINTS); listener != NULL && skip > 0; skip--)
+	for (uint32_t skip = fake_random(DOOR_SCENE_ENDPOINTS); listener != NULL && skip > 0;
+	     skip--)
 		listener = listener->next;
 	if (listener == NULL || world.client_count == CLIENTS_MAX ||
 	    !listener->handler->has_room(listener->context))
@@ -434,8 +261,8 @@ static void settle(void)
 
 static void do_something(void)
 {
-	if (world.connecting_count > 0 && fake_random(2) == 0) {
-		connect_one();
+	if (door_scene.connecting_count > 0 && fake_random(2) == 0) {
+		door_scene_connect_one();
 		return;
 	}
 	switch (fake_random(8)) {
@@ -488,13 +315,13 @@ static void check(void)
 
 	for (size_t i = 0; i < world.client_count; i++)
 		open += !fake_is_closed(world.clients[i].socket);
-	for (struct os_listener *one = world.listeners; one != NULL; one = one->next) {
+	for (struct os_listener *one = door_scene.listeners; one != NULL; one = one->next) {
 		assert_true(world.now.listens[one->socket]);
 		listening++;
 	}
-	for (size_t i = 0; i < ENDPOINTS; i++)
+	for (size_t i = 0; i < DOOR_SCENE_ENDPOINTS; i++)
 		expected += world.now.listens[i];
-	if (world.connecting_count == 0 || listening > 0)
+	if (door_scene.connecting_count == 0 || listening > 0)
 		assert_int_equal(listening, expected);
 	assert_true(sessions_in_classes() <= open);
 	assert_true(open == 0 || fake_timers() > 0);
@@ -514,8 +341,8 @@ static uint32_t one_worker(const struct config *config)
 
 static void end(void)
 {
-	while (world.connecting_count > 0)
-		connect_one();
+	while (door_scene.connecting_count > 0)
+		door_scene_connect_one();
 	for (size_t i = 0; i < world.client_count; i++)
 		if (!fake_is_closed(world.clients[i].socket))
 			fake_peer_close(world.clients[i].socket);
@@ -534,8 +361,8 @@ static void end(void)
 	assert_int_equal(sessions_in_classes(), 0);
 	assert_int_equal(fake_timers(), 0);
 	door_stop(&world.child);
-	assert_true(world.is_stopped);
-	assert_null(world.listeners);
+	assert_true(door_scene.is_stopped);
+	assert_null(door_scene.listeners);
 }
 
 static void run_seed(uint64_t seed)
@@ -549,8 +376,7 @@ static void run_seed(uint64_t seed)
 	intake_scene.free_bytes = 1 << 30;
 	world.now = (struct settings){.number = 0};
 	world.client_count = 0;
-	world.connecting_count = 0;
-	world.is_stopped = false;
+	door_scene_begin(world.now.listens);
 	world.child = (struct child){.config = random_config()};
 	world.child.limits = memory_for(world.child.config);
 	assert_int_equal(door_start(&world.child, &kind), 0);

@@ -93,14 +93,15 @@ static void begin_life(struct qmtp_client *client, const struct life *life)
 
 	for (const char *c = life->body; *c != '\0'; c++)
 		message.size += *c != '^' && *c != '!';
-	for (size_t i = 0; i < life->recipients; i++)
+	for (size_t i = 0; i < life->recipients && i < RECIPIENTS_MAX; i++)
 		recipients[i] = (struct smtp_client_recipient){.address = str_from(addresses[i])};
 	qmtp_client_begin(client, &message);
 }
 
 static void give_body(struct qmtp_client *client, const struct life *life, struct buffer *out)
 {
-	struct str rest = str_from(life->body), part;
+	struct str rest = str_from(life->body);
+	struct str part;
 
 	while (qmtp_client_status(client) == SMTP_CLIENT_WANTS_DATA &&
 	       str_split(&rest, '^', &part)) {
