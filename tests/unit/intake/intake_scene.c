@@ -29,7 +29,7 @@ static bool mostly_good(uint32_t one_in)
 	return intake_scene.is_friendly || fake_random(one_in) > 0;
 }
 
-/* Nobody has certificates here. */
+/* Nobody has certificates here; there may be a process that is asked. */
 struct keys *keys_new(struct os_loop *loop, const char *path, void (*changed)(void *context),
 		      void *context)
 {
@@ -37,8 +37,9 @@ struct keys *keys_new(struct os_loop *loop, const char *path, void (*changed)(vo
 	(void)path;
 	(void)changed;
 	(void)context;
-	fail_msg("certificates are asked for");
-	return NULL;
+	if (!intake_scene.has_keys)
+		fail_msg("certificates are asked for");
+	return (struct keys *)&intake_scene;
 }
 
 const struct keys_set *keys_set(const struct keys *keys)

@@ -58,6 +58,7 @@ struct intake_scene {
 	struct queue_client_message *message;
 	struct names_request *name; /* that waits for the client's name */
 	bool has_slow_names;
+	bool has_keys;       /* a process that has no certificate yet; else nobody asks for any */
 	uint64_t free_bytes; /* on the queue's disk */
 };
 
