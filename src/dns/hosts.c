@@ -117,6 +117,18 @@ struct dns_hosts *dns_hosts_parse(struct str text)
 	return hosts_new(&copy);
 }
 
+/* A line that goes on behind the bound counts for nothing: what is left of it may be another name.
+ */
+static void cut_hosts_text(struct buffer *text)
+{
+	struct str read = buffer_view(text);
+
+	if (read.length < DNS_HOSTS_FILE_MAX)
+		return;
+	read.length = DNS_HOSTS_FILE_MAX;
+	buffer_truncate(text, (size_t)(str_find_last(read, '\n') + 1));
+}
+
 struct dns_hosts *dns_hosts_read(void)
 {
 	enum { PART = 65536 };
@@ -131,6 +143,7 @@ struct dns_hosts *dns_hosts_read(void)
 	}
 	if (file >= 0)
 		os_file_close(file);
+	cut_hosts_text(&text);
 	return hosts_new(&text);
 }
 

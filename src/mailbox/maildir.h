@@ -42,7 +42,6 @@ enum {
 	MAILDIR_FILESYSTEM_FROM = 8, /* deliveries on one filesystem */
 	MAILDIR_NAME_SIZE = 256,     /* of a file's name: NAME_MAX and a NUL */
 	MAILDIR_FOLDER_MAX = 255,    /* bytes of a folder's directory name */
-	MAILDIR_MARK_MAX = 32,
 };
 
 struct maildir_delivery {

@@ -45,8 +45,8 @@ enum message_state decide_again(struct manager *manager, struct message *message
 /* S5 to S2; "queue" does the rest. */
 enum message_state decide_end(struct manager *manager, struct message *message)
 {
-	const char *services[TRANSPORT_SERVICES_MAX];
-	size_t count = transports_services(manager->transports, services);
+	const char *const *services;
+	size_t count = transports_services(manager->transports, &services);
 	int error = queue_update_bounced(manager->store, message->id.number);
 
 	if (error < 0)

@@ -383,6 +383,7 @@ int queue_adopt(struct queue_store *there, struct queue_intake *here,
 	adopt->options = options;
 	result = adopt_all(adopt);
 	abandon_adopted_group(adopt);
+	free(adopt->there.services);
 	free(adopt);
 	return result;
 }

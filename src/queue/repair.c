@@ -240,8 +240,8 @@ static int on_service(void *context, const char *name)
 
 	if (!queue_service_is_valid(str_from(name)))
 		return 0;
-	if (repair->service_count == REPAIR_SERVICES_MAX)
-		return -E2BIG;
+	repair->services = memory_resize(repair->services,
+					 (repair->service_count + 1) * sizeof *repair->services);
 	snprintf(repair->services[repair->service_count++], QUEUE_SERVICE_MAX + 1, "%s", name);
 	return 0;
 }
@@ -309,6 +309,7 @@ int queue_repair(struct queue_store *store, const struct queue_repair *options)
 	repair->store = store;
 	repair->options = options;
 	result = repair_all(repair);
+	free(repair->services);
 	free(repair);
 	return result;
 }

@@ -21,7 +21,6 @@
 enum {
 	LOGIN_USER_MAX = 255,      /* bytes */
 	LOGIN_PASSWORD_MAX = 1000, /* bytes */
-	LOGIN_BINDING_MAX = 64,    /* bytes */
 	/* Rounds of hashing that a server may ask of us (SCRAM): 0.1 s of the only thread. With
 	 * fewer than the least (RFC 7677 section 4) who only pretends to be the server could guess
 	 * the password faster by what it gets from us. */

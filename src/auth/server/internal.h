@@ -128,6 +128,17 @@ void auth_attempt_refuse(struct auth_attempt *attempt, enum auth_refusal refusal
 /* Counts the failure, and holds the answer back: the challenge, or the refusal. */
 void auth_attempt_fail(struct auth_attempt *attempt, struct str user, const char *reason);
 
+/* A session elsewhere, whose login is followed. */
+struct auth_follower {
+	struct auth_asker *asker;
+	uint32_t tag;
+	struct auth_followed *user;
+	struct buffer stamp;
+	bool is_asking;                        /* an answer is due */
+	struct auth_follower *next, *previous; /* of the same user */
+	UT_hash_handle hh;                     /* by tag */
+};
+
 /* auth/server/logins.c */
 void auth_logins_open(struct auth_server *server);
 void auth_logins_close(struct auth_server *server);

@@ -19,17 +19,6 @@
 
 enum { LOOKS_MAX = 64 /* questions at once, when all records may have changed */ };
 
-/* A session elsewhere. */
-struct auth_follower {
-	struct auth_asker *asker;
-	uint32_t tag;
-	struct auth_followed *user;
-	struct buffer stamp;
-	bool is_asking;                        /* an answer is due */
-	struct auth_follower *next, *previous; /* of the same user */
-	UT_hash_handle hh;                     /* by tag */
-};
-
 struct auth_followed {
 	struct auth_server *server;
 	struct auth_follower *followers;

@@ -3,8 +3,6 @@
 #include "directory/record/password.h"
 #include <ctype.h>
 
-enum { SALT_MAX = 88 }; /* characters: of DIRECTORY_SCRAM_SALT_MAX bytes */
-
 /* Hashes of crypt(5), which end in LENGTH characters of [./A-Za-z0-9]. */
 static const struct shape {
 	const char *prefix;
@@ -57,17 +55,16 @@ static bool is_crypt(struct str text)
 	return false;
 }
 
-/* Padded base64 of LENGTH characters; 0: any length but none. */
-static bool is_padded(struct str text, size_t length)
+/* How many bytes TEXT is in padded base64; 0: it is none. */
+static size_t padded_bytes(struct str text)
 {
 	size_t padding = 0;
 
 	while (padding < 2 && padding < text.length && text.data[text.length - 1 - padding] == '=')
 		padding++;
-	if (text.length == 0 || text.length % 4 != 0 || text.length > SALT_MAX ||
-	    (length != 0 && text.length != length))
-		return false;
-	return is_base64(str_slice(text.data, text.length - padding), true);
+	if (text.length % 4 != 0 || !is_base64(str_slice(text.data, text.length - padding), true))
+		return 0;
+	return text.length / 4 * 3 - padding;
 }
 
 /* NAME$ITERATIONS:SALT$STORED-KEY:SERVER-KEY */
@@ -75,8 +72,8 @@ static bool is_scram_hash(struct str text)
 {
 	static const struct {
 		const char *name;
-		size_t key; /* characters of each key */
-	} kinds[] = {{"SCRAM-SHA-256", 44}, {"SCRAM-SHA-1", 28}};
+		size_t key; /* bytes of each key */
+	} kinds[] = {{"SCRAM-SHA-256", 32}, {"SCRAM-SHA-1", 20}};
 	struct str name;
 	struct str number;
 	struct str salt;
@@ -86,11 +83,13 @@ static bool is_scram_hash(struct str text)
 	if (!str_split(&text, '$', &name) || !str_split(&text, ':', &number) ||
 	    !str_split(&text, '$', &salt) || !str_split(&text, ':', &stored) ||
 	    !str_to_u64(number, &iterations) || iterations < 1 ||
-	    iterations > DIRECTORY_SCRAM_ITERATIONS_MAX || !is_padded(salt, 0))
+	    iterations > DIRECTORY_SCRAM_ITERATIONS_MAX || padded_bytes(salt) < 1 ||
+	    padded_bytes(salt) > DIRECTORY_SCRAM_SALT_MAX)
 		return false;
 	for (size_t i = 0; i < COUNT_OF(kinds); i++)
 		if (str_equal(name, str_from(kinds[i].name)))
-			return is_padded(stored, kinds[i].key) && is_padded(text, kinds[i].key);
+			return padded_bytes(stored) == kinds[i].key &&
+			       padded_bytes(text) == kinds[i].key;
 	return false;
 }
 

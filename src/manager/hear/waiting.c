@@ -139,14 +139,13 @@ static void on_message_found(void *context, enum mail_stage stage, uint64_t numb
  * gone through S5. */
 static bool settle_found_message(void *context, enum mail_stage stage, uint64_t number)
 {
-	const char *services[TRANSPORT_SERVICES_MAX];
 	struct manager *manager = context;
-	struct queue_settling settling = {manager->store, services, 0, cleaning_log, NULL};
+	struct queue_settling settling = {manager->store, NULL, 0, cleaning_log, NULL};
 	int error;
 
 	if (manager->is_cleaned)
 		return true;
-	settling.service_count = transports_services(manager->transports, services);
+	settling.service_count = transports_services(manager->transports, &settling.services);
 	error = queue_update_settle(&settling, stage, number);
 	if (error < 0)
 		log_event(EVENT_QUEUE_ERROR, log_number(number, (int64_t)number),
@@ -193,14 +192,16 @@ static const struct cleaning_handler cleaning_handler = {is_awake, on_data_left,
 
 static void on_all_found(void *context)
 {
-	const char *services[TRANSPORT_SERVICES_MAX];
 	struct manager *manager = context;
+	const char *const *services;
+	size_t count;
 
 	if (manager->is_cleaned || manager->cleaning != NULL || manager->is_stopping)
 		return;
-	manager->cleaning = cleaning_new(
-		manager->loop, manager->store, &manager->sleepers, manager->wake, services,
-		transports_services(manager->transports, services), &cleaning_handler, manager);
+	count = transports_services(manager->transports, &services);
+	manager->cleaning =
+		cleaning_new(manager->loop, manager->store, &manager->sleepers, manager->wake,
+			     services, count, &cleaning_handler, manager);
 }
 
 const struct scan_handler manager_hear_scan = {is_awake, on_scan_wanted, on_message_found,

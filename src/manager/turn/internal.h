@@ -98,6 +98,8 @@ struct transports {
 	const struct transport_handler *handler;
 	void *context;
 	struct transport *first;
+	const char **services; /* the names of those that are not remote */
+	size_t service_count;
 	struct blockade *blockades; /* by obstacle */
 	struct heap looks;          /* jobs that wait, by their look_us */
 };

@@ -95,10 +95,9 @@ void transports_free(struct transports *transports);
 
 /* The configured transport NAME ("remote", or a service), or NULL. */
 struct transport *transports_find(struct transports *transports, struct str name);
-enum { TRANSPORT_SERVICES_MAX = 256 };
-/* The names of all local services, including retired ones; returns how many. */
-size_t transports_services(const struct transports *transports,
-			   const char *names[TRANSPORT_SERVICES_MAX]);
+/* The names of all local services, including retired ones, valid until transports_configure();
+ * returns how many. */
+size_t transports_services(const struct transports *transports, const char *const **names_out);
 /* Iterates over all: the first (TRANSPORT NULL) or the next; NULL at the end. */
 struct transport *transports_next(const struct transports *transports,
 				  const struct transport *transport);

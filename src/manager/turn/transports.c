@@ -49,6 +49,12 @@ static struct transport *add_transport(struct transports *transports, const char
 	transport->skip = transport->is_remote ? SCHEDULE_SKIP_REMOTE : SCHEDULE_SKIP_LOCAL;
 	transport->next = transports->first;
 	transports->first = transport;
+	if (!transport->is_remote) {
+		transports->services =
+			memory_resize(transports->services, (transports->service_count + 1) *
+								    sizeof *transports->services);
+		transports->services[transports->service_count++] = transport->name;
+	}
 	return transport;
 }
 
@@ -109,18 +115,14 @@ void transports_free(struct transports *transports)
 		transport_free(transport);
 	}
 	heap_clear(&transports->looks);
+	free(transports->services);
 	free(transports);
 }
 
-size_t transports_services(const struct transports *transports,
-			   const char *names[TRANSPORT_SERVICES_MAX])
+size_t transports_services(const struct transports *transports, const char *const **names_out)
 {
-	size_t count = 0;
-
-	for (const struct transport *t = transports->first; t != NULL; t = t->next)
-		if (!t->is_remote && count < TRANSPORT_SERVICES_MAX)
-			names[count++] = t->name;
-	return count;
+	*names_out = transports->services;
+	return transports->service_count;
 }
 
 /* --- now and then --- */

@@ -119,7 +119,10 @@ static _Noreturn void serve_account_questions(int socket, const struct os_proces
 		name[length] = '\0';
 		answer = (struct account_answer){0};
 		answer.error = find_here(name, &answer.account);
-		if (send(HELPER_SOCKET, &answer, sizeof answer, MSG_NOSIGNAL) < 0)
+		do
+			length = send(HELPER_SOCKET, &answer, sizeof answer, MSG_NOSIGNAL);
+		while (length < 0 && errno == EINTR);
+		if (length < 0)
 			_exit(0);
 	}
 }

@@ -217,7 +217,10 @@ ssize_t os_socket_receive(int socket, void *data, size_t size, int *descriptors,
 	if (count < 0)
 		return -errno;
 	*descriptor_count = take_descriptors(&message, descriptors);
-	if (message.msg_flags & MSG_TRUNC) {
+	/* a process that can have no more descriptors gets fewer of them, and is told so likewise
+	 */
+	if ((message.msg_flags & MSG_TRUNC) != 0 ||
+	    ((message.msg_flags & MSG_CTRUNC) != 0 && *descriptor_count == OS_SOCKET_DESCRIPTORS)) {
 		while (*descriptor_count > 0)
 			close(descriptors[--*descriptor_count]);
 		return -EMSGSIZE;

@@ -75,7 +75,7 @@ void os_socket_close_politely(int socket);
 
 /* Sends or receives one packet with up to OS_SOCKET_DESCRIPTORS descriptors. os_socket_receive()
  * returns the packet's length (0: the peer has closed), -EMSGSIZE for one that
- * does not fit SIZE; received descriptors belong to the caller. */
+ * does not fit SIZE or has more descriptors; received descriptors belong to the caller. */
 enum { OS_SOCKET_DESCRIPTORS = 16 };
 MUST_CHECK ssize_t os_socket_send(int socket, const void *data, size_t size, const int *descriptors,
 				  size_t descriptor_count);

@@ -10,8 +10,7 @@
 #include "queue/repair.h"
 
 enum {
-	REPAIR_GROUP = 256, /* messages between two syncs */
-	REPAIR_SERVICES_MAX = 256,
+	REPAIR_GROUP = 256,             /* messages between two syncs */
 	REPAIR_INFO = MAIL_STAGE_COUNT, /* the place after the stages */
 	REPAIR_PATH_SIZE = 512,
 };
@@ -25,7 +24,8 @@ struct repair_move {
 struct repair {
 	struct queue_store *store;
 	const struct queue_repair *options;
-	char services[REPAIR_SERVICES_MAX][QUEUE_SERVICE_MAX + 1]; /* those with a directory */
+	char (*services)[QUEUE_SERVICE_MAX + 1]; /* those with a directory, also of old
+						  * configurations */
 	size_t service_count;
 	struct repair_move group[REPAIR_GROUP];
 	size_t group_count;
@@ -33,7 +33,7 @@ struct repair {
 	uint64_t seen;
 };
 
-/* repair.c: sets services. */
+/* repair.c: sets services, to be freed in any case. */
 MUST_CHECK int repair_learn_services(struct repair *repair);
 /* message.c: everything on the filesystem becomes durable. */
 MUST_CHECK int repair_barrier(struct repair *repair);

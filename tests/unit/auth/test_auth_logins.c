@@ -357,6 +357,61 @@ static void so_many_are_looked_at_at_once(void **state)
 	assert_int_equal(question_count, 0);
 }
 
+/* Whether it is followed, by a name and a stamp of so many bytes. */
+static bool is_followed(uint32_t tag, size_t name_length, size_t stamp_length)
+{
+	static const struct directory_answer_text none = {.error = DIRECTORY_ERROR_NONE};
+	struct buffer body CLEANUP(buffer_clear) = {0};
+	char text[AUTH_USER_MAX + AUTH_STAMP_MAX];
+	struct directory_question *question = NULL;
+	bool is_taken;
+
+	memset(text, 'x', sizeof text);
+	pack_str(&body, str_slice(text, name_length));
+	pack_str(&body, str_slice(text, stamp_length));
+	is_taken = auth_logins_follow(&asker, tag, buffer_view(&body));
+	if (question_count > 0) {
+		question = questions[0];
+		forget_question(0);
+		question->answered(question->context, &none);
+	}
+	return is_taken;
+}
+
+static void texts_are_as_long_as_they_may_be(void **state)
+{
+	static const struct {
+		size_t name, stamp;
+		bool is_taken;
+	} cases[] = {{1, 1, true},
+		     {0, 1, false},
+		     {1, 0, false},
+		     {AUTH_USER_MAX, AUTH_STAMP_MAX, true},
+		     {AUTH_USER_MAX + 1, 1, false},
+		     {1, AUTH_STAMP_MAX + 1, false}};
+
+	(void)state;
+	for (uint32_t i = 0; i < COUNT_OF(cases); i++)
+		assert_int_equal(is_followed(i, cases[i].name, cases[i].stamp), cases[i].is_taken);
+}
+
+/* Of a million the test has one: the table is made to say that it has the others. */
+static void so_many_logins_are_followed(void **state)
+{
+	unsigned others;
+
+	(void)state;
+	assert_true(is_followed(1, 1, 1));
+	others = AUTH_LOGINS_MAX - 2;
+	asker.followers->hh.tbl->num_items += others;
+	assert_true(is_followed(2, 2, 1));
+	assert_false(is_followed(3, 3, 1));
+	assert_true(is_followed(2, 2, 1)); /* it is one of them */
+	auth_logins_unfollow(&asker, 2);
+	assert_true(is_followed(3, 3, 1));
+	asker.followers->hh.tbl->num_items -= others;
+}
+
 #define LOGINS_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -368,6 +423,8 @@ int main(void)
 		LOGINS_TEST(nothing_holds_without_a_directory),
 		LOGINS_TEST(others_do_not_wait_for_it),
 		LOGINS_TEST(so_many_are_looked_at_at_once),
+		LOGINS_TEST(texts_are_as_long_as_they_may_be),
+		LOGINS_TEST(so_many_logins_are_followed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

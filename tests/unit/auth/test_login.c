@@ -306,6 +306,34 @@ static void what_cannot_be_prepared_is_not_sent(void **state)
 	buffer_clear(&response);
 }
 
+/* As long as a name and a password may be, and one byte longer. */
+static void what_is_too_long_is_not_sent(void **state)
+{
+	char text[LOGIN_PASSWORD_MAX + 2];
+
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		size_t user = i < 2 ? LOGIN_USER_MAX + i : 1;
+		size_t password = i < 2 ? 1 : LOGIN_PASSWORD_MAX + i - 2;
+		struct buffer response = {0};
+		struct login_exchange *exchange;
+		const char *problem;
+
+		memset(text, 'x', sizeof text);
+		text[sizeof text - 1] = '\0';
+		exchange = make("SCRAM-SHA-256", LOGIN_UNBOUND, text + sizeof text - 1 - user,
+				text + sizeof text - 1 - password, "1234");
+		problem = step(exchange, "", &response);
+		if (problem == NULL)
+			problem = step(exchange, "r=12345,s=c2FsdA==,i=4096", &response);
+		assert_int_equal(problem == NULL, i % 2 == 0);
+		buffer_clear(&response);
+		login_exchange_free(exchange);
+	}
+}
+
+_Static_assert(LOGIN_ROUNDS_MAX == 200000, "what a hostile server is tried with");
+
 struct hostile {
 	const char *name;
 	const char *first; /* NONCE stands for the client's */
@@ -333,6 +361,8 @@ static void hostile_servers(void **state)
 	static const struct hostile cases[] = {
 		{"another nonce", "r=abcdef,s=c2FsdA==,i=4096", NULL},
 		{"too many rounds", "r=NONCEx,s=c2FsdA==,i=200001", NULL},
+		{"as many as may be", "r=NONCEx,s=c2FsdA==,i=200000",
+		 "v=rmF9pqV8S7suAoZWja4dJRkFsKQ="},
 		{"far too many rounds", "r=NONCEx,s=c2FsdA==,i=99999999999999999999999", NULL},
 		{"no rounds", "r=NONCEx,s=c2FsdA==,i=0", NULL},
 		{"rounds of 31 bits", "r=NONCEx,s=c2FsdA==,i=2147483648", NULL},
@@ -417,6 +447,7 @@ int main(void)
 		cmocka_unit_test(scram_is_that_of_the_standards),
 		cmocka_unit_test(the_header_tells_of_the_binding),
 		cmocka_unit_test(what_cannot_be_prepared_is_not_sent),
+		cmocka_unit_test(what_is_too_long_is_not_sent),
 		cmocka_unit_test(plain_is_that_of_the_standard),
 		cmocka_unit_test(hostile_servers),
 		cmocka_unit_test(errors_of_the_server_are_told_apart),

@@ -229,6 +229,23 @@ static void scram_first_messages_are_checked(void **state)
 	}
 }
 
+static void a_nonce_is_as_long_as_it_may_be(void **state)
+{
+	(void)state;
+	for (size_t length = SASL_CLIENT_NONCE_MAX; length <= SASL_CLIENT_NONCE_MAX + 1; length++) {
+		struct buffer first CLEANUP(buffer_clear) = {0};
+		struct sasl *sasl = begin("SCRAM-SHA-256");
+
+		buffer_append_string(&first, "n,,n=user,r=");
+		for (size_t i = 0; i < length; i++)
+			buffer_append_byte(&first, 'x');
+		sasl_take(sasl, buffer_view(&first));
+		assert_int_equal(sasl_state(sasl),
+				 length == SASL_CLIENT_NONCE_MAX ? SASL_ASKS_KEYS : SASL_REFUSED);
+		sasl_free(sasl);
+	}
+}
+
 static void no_binding_without_tls(void **state)
 {
 	struct sasl *sasl;
@@ -535,6 +552,7 @@ int main(void)
 		cmocka_unit_test_setup(scram_refuses_replay, set_up),
 		cmocka_unit_test_setup(scram_ends_with_an_empty_message, set_up),
 		cmocka_unit_test_setup(scram_first_messages_are_checked, set_up),
+		cmocka_unit_test_setup(a_nonce_is_as_long_as_it_may_be, set_up),
 		cmocka_unit_test_setup(no_binding_without_tls, set_up),
 		cmocka_unit_test_setup(names_are_unescaped_and_canonical, set_up),
 		cmocka_unit_test_setup(gnu_sasl_logs_in, set_up),

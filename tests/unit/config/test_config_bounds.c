@@ -4,6 +4,7 @@
 #include "config/internal.h"
 #include "config_outcome.h"
 #include "scratch.h"
+#include "tls/identity.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +30,8 @@ static const struct bound_case cases[] = {
 	 " } }\n", "too many addresses; allowed: at most 64"},
 	{CONFIG_ADDRESSES_MAX, "listen smtp { address = { 192.0.2.1:1", ", 192.0.2.1:%1$zu",
 	 " } }\n", "too many addresses; allowed: at most 256 in all listen sections"},
+	{TLS_CERTIFICATES_MAX, "", "certificate c%1$zu { chain = /c names = c%1$zu.test }\n", "",
+	 "too many certificates; allowed: at most 256"},
 	{CONFIG_RULE_FIELDS_MAX, "record { }\n" BOX, "rule r%1$zu { header = X-%1$zu }\n", "",
 	 "too many names of fields in all rules so far; allowed: at most 32 different ones"},
 };

@@ -6,6 +6,8 @@
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 static const char text[] = "# a comment\n"
 			   "127.0.0.1\tlocalhost loopback # the machine\r\n"
@@ -100,11 +102,55 @@ static void much_is_bounded(void **state)
 	buffer_clear(&many);
 }
 
+static int hosts_file; /* what is read as /etc/hosts */
+
+int __wrap_os_file_open(int directory, const char *path, unsigned flags);
+
+int __wrap_os_file_open(int directory, const char *path, unsigned flags)
+{
+	(void)directory, (void)flags;
+	assert_string_equal(path, "/etc/hosts");
+	return dup(hosts_file);
+}
+
+/* What follows counts for nothing, also of a line that began before. */
+static void so_much_of_the_file_is_read(void **state)
+{
+	static const char end[] = "192.0.2.7 at.the.end\n";
+	static const struct {
+		size_t before; /* bytes */
+		const char *answer;
+	} cases[] = {
+		{DNS_HOSTS_FILE_MAX - sizeof end + 1, "192.0.2.7"},
+		{DNS_HOSTS_FILE_MAX - sizeof end + 2, "not there"},
+		{DNS_HOSTS_FILE_MAX - sizeof end + 3, "not there"},
+		{DNS_HOSTS_FILE_MAX, "not there"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct dns_hosts *hosts;
+
+		hosts_file = memfd_create("hosts", MFD_CLOEXEC);
+		assert_int_equal(pwrite(hosts_file, "#\n192.0.2.1 first\n#", 19, 0), 19);
+		assert_int_equal(pwrite(hosts_file, "\n", 1, (off_t)cases[i].before - 1), 1);
+		assert_int_equal(pwrite(hosts_file, end, sizeof end - 1, (off_t)cases[i].before),
+				 sizeof end - 1);
+		hosts = dns_hosts_read();
+		assert_string_equal(answer_of(hosts, "first", DNS_TYPE_A), "192.0.2.1");
+		assert_string_equal(answer_of(hosts, "at.the.end", DNS_TYPE_A), cases[i].answer);
+		assert_string_equal(answer_of(hosts, "at.the.en", DNS_TYPE_A), "not there");
+		dns_hosts_free(hosts);
+		close(hosts_file);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_have_their_addresses),
 		cmocka_unit_test(much_is_bounded),
+		cmocka_unit_test(so_much_of_the_file_is_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

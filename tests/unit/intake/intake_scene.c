@@ -29,7 +29,7 @@ static bool mostly_good(uint32_t one_in)
 	return intake_scene.is_friendly || fake_random(one_in) > 0;
 }
 
-/* Nobody has certificates here. */
+/* Nobody has certificates here; there may be a process that is asked. */
 struct keys *keys_new(struct os_loop *loop, const char *path, void (*changed)(void *context),
 		      void *context)
 {
@@ -37,8 +37,9 @@ struct keys *keys_new(struct os_loop *loop, const char *path, void (*changed)(vo
 	(void)path;
 	(void)changed;
 	(void)context;
-	fail_msg("certificates are asked for");
-	return NULL;
+	if (!intake_scene.has_keys)
+		fail_msg("certificates are asked for");
+	return (struct keys *)&intake_scene;
 }
 
 const struct keys_set *keys_set(const struct keys *keys)
@@ -82,72 +83,11 @@ const char *log_error_text(int negative_errno)
 	return "an error";
 }
 
-bool config_may_relay(const struct config *config, const struct in6_addr *address)
-{
-	(void)config;
-	(void)address;
-	return intake_scene.may_relay;
-}
-
-bool config_admits(const struct config_listen *listen, const struct in6_addr *address)
-{
-	(void)listen;
-	(void)address;
-	return true;
-}
-
-bool config_has_mail_user(const struct config *config, uid_t uid)
-{
-	(void)config;
-	return uid != 0;
-}
-
-bool config_may_etrn(const struct config *config, const struct in6_addr *address)
-{
-	(void)config;
-	(void)address;
-	return false;
-}
-
-bool config_may_xclient(const struct config *config, const struct in6_addr *address)
-{
-	(void)config;
-	(void)address;
-	return false;
-}
-
-bool config_may_xforward(const struct config *config, const struct in6_addr *address)
-{
-	(void)config;
-	(void)address;
-	return false;
-}
-
 bool queue_client_release(struct queue_client *client, struct str domain)
 {
 	(void)client;
 	(void)domain;
 	return true;
-}
-
-bool config_is_own_address(const struct config *config, const struct in6_addr *address)
-{
-	(void)config;
-	(void)address;
-	return false;
-}
-
-bool config_is_proxy(const struct config *config, const struct in6_addr *address)
-{
-	(void)config;
-	(void)address;
-	return true;
-}
-
-const char *config_protocol_name(enum config_protocol protocol)
-{
-	(void)protocol;
-	return "smtp";
 }
 
 static void answer_auth(void)
@@ -255,12 +195,19 @@ static void ask(enum pending pending)
 		intake_scene_answer();
 }
 
+/* Nobody waits for the answer to what ASKER has asked. */
+static void forget_question(enum pending pending, const void *asker)
+{
+	if (intake_scene.pending == pending && intake_scene.asker == asker)
+		intake_scene.pending = PENDING_NONE;
+}
+
 void directory_lookup(struct directory *directory, struct str address, directory_found *found,
 		      void *context, struct directory_request *request)
 {
 	(void)directory;
 	(void)address;
-	(void)request;
+	intake_scene.asker = request;
 	intake_scene.found = found;
 	intake_scene.found_context = context;
 	ask(PENDING_RECIPIENT);
@@ -268,9 +215,7 @@ void directory_lookup(struct directory *directory, struct str address, directory
 
 void directory_request_cancel(struct directory_request *request)
 {
-	(void)request;
-	if (intake_scene.pending == PENDING_RECIPIENT)
-		intake_scene.pending = PENDING_NONE;
+	forget_question(PENDING_RECIPIENT, request);
 }
 
 const char *directory_judge_recipient(const struct directory_result *result, bool client_may_relay,
@@ -319,7 +264,7 @@ void directory_post_ask(struct directory *directory, const struct directory_targ
 {
 	(void)directory;
 	(void)sender;
-	(void)request;
+	intake_scene.asker = request;
 	assert_int_equal(list->post, DIRECTORY_POST_MEMBERS);
 	assert_int_equal(intake_scene.recipient, MAIL_OK);
 	intake_scene.posts++;
@@ -330,9 +275,7 @@ void directory_post_ask(struct directory *directory, const struct directory_targ
 
 void directory_post_cancel(struct directory_post_request *request)
 {
-	(void)request;
-	if (intake_scene.pending == PENDING_POST)
-		intake_scene.pending = PENDING_NONE;
+	forget_question(PENDING_POST, request);
 }
 
 struct str auth_mechanisms(struct auth *auth, bool is_secured, bool has_binding,
@@ -424,7 +367,7 @@ void directory_sender_ask(struct directory *directory, struct str user, const st
 			  struct directory_sender_request *request)
 {
 	(void)directory;
-	(void)request;
+	intake_scene.asker = request;
 	assert_true(str_equal(user, STR("lisa")));
 	assert_true(count > 0 && senders[0].length > 0);
 	intake_scene.senders += count;
@@ -435,9 +378,7 @@ void directory_sender_ask(struct directory *directory, struct str user, const st
 
 void directory_sender_cancel(struct directory_sender_request *request)
 {
-	(void)request;
-	if (intake_scene.pending == PENDING_SENDERS)
-		intake_scene.pending = PENDING_NONE;
+	forget_question(PENDING_SENDERS, request);
 }
 
 void queue_client_open(struct queue_client *client, struct queue_client_message *message)
@@ -445,7 +386,7 @@ void queue_client_open(struct queue_client *client, struct queue_client_message 
 	(void)client;
 	assert_int_equal(message->state, QUEUE_CLIENT_IDLE);
 	message->state = QUEUE_CLIENT_OPENING;
-	intake_scene.message = message;
+	intake_scene.asker = intake_scene.message = message;
 	ask(PENDING_OPEN);
 }
 
@@ -495,6 +436,7 @@ void queue_client_share(struct queue_client_message *message)
 	assert_int_equal(message->state, QUEUE_CLIENT_OPEN);
 	assert_true(message->file < 0);
 	message->state = QUEUE_CLIENT_SHARING;
+	intake_scene.asker = intake_scene.message = message;
 	ask(PENDING_SHARE);
 }
 
@@ -524,15 +466,16 @@ void queue_client_commit(struct queue_client_message *message, const struct mail
 	(void)data;
 	assert_int_equal(message->state, QUEUE_CLIENT_OPEN);
 	message->state = QUEUE_CLIENT_COMMITTING;
+	intake_scene.asker = intake_scene.message = message;
 	ask(PENDING_COMMIT);
 }
 
 void queue_client_abandon(struct queue_client_message *message)
 {
 	message->state = QUEUE_CLIENT_IDLE;
-	if (intake_scene.pending == PENDING_OPEN || intake_scene.pending == PENDING_SHARE ||
-	    intake_scene.pending == PENDING_COMMIT)
-		intake_scene.pending = PENDING_NONE;
+	forget_question(PENDING_OPEN, message);
+	forget_question(PENDING_SHARE, message);
+	forget_question(PENDING_COMMIT, message);
 }
 
 void intake_scene_ended(void *context)

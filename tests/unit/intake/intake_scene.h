@@ -29,6 +29,7 @@ enum answers { ANSWERS_AT_ONCE, ANSWERS_LATE, ANSWERS_NEVER };
 struct intake_scene {
 	enum answers answers;
 	enum pending pending;              /* the question that waits for its answer */
+	const void *asker;                 /* whose it is: the request, or the message */
 	bool is_friendly;                  /* every answer is good */
 	bool may_relay;                    /* every client */
 	bool has_stamps;                   /* logins are followed */
@@ -57,6 +58,7 @@ struct intake_scene {
 	struct queue_client_message *message;
 	struct names_request *name; /* that waits for the client's name */
 	bool has_slow_names;
+	bool has_keys;       /* a process that has no certificate yet; else nobody asks for any */
 	uint64_t free_bytes; /* on the queue's disk */
 };
 

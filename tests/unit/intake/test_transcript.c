@@ -147,6 +147,33 @@ static void lines_are_bounded(void **state)
 		    count > TRANSCRIPT_LINES_MAX + 10); /* a second has ended meanwhile */
 }
 
+/* What a process says that is not ours any more. */
+static void a_peer_and_a_line_are_so_long(void **state)
+{
+	static const struct {
+		size_t peer, line;
+		bool is_taken;
+	} cases[] = {{TRANSCRIPT_PEER_MAX, TRANSCRIPT_LINE_MAX, true},
+		     {TRANSCRIPT_PEER_MAX + 1, 1, false},
+		     {1, TRANSCRIPT_LINE_MAX + 1, false}};
+	static const char text[TRANSCRIPT_LINE_MAX + 1];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct buffer body CLEANUP(buffer_clear) = {0};
+		struct transcript_said said;
+
+		pack_u32(&body, 1);
+		pack_u64(&body, 1);
+		pack_u64(&body, 1);
+		pack_u32(&body, TRANSCRIPT_SERVER);
+		pack_str(&body, str_slice(text, cases[i].peer));
+		pack_str(&body, str_slice(text, cases[i].line));
+		assert_int_equal(transcript_unpack_said(buffer_view(&body), &said),
+				 cases[i].is_taken);
+	}
+}
+
 static void what_is_said_is_not_believed(void **state)
 {
 	const struct transcript_said said = {.watchers = 9,
@@ -183,6 +210,7 @@ int main(void)
 		cmocka_unit_test(who_watches_is_told),
 		cmocka_unit_test(malformed_filters_are_none),
 		cmocka_unit_test(lines_are_bounded),
+		cmocka_unit_test(a_peer_and_a_line_are_so_long),
 		cmocka_unit_test(what_is_said_is_not_believed),
 	};
 

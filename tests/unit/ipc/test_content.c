@@ -126,6 +126,7 @@ static void each_pass_is_its_own(void **state)
 	struct str part;
 
 	(void)state;
+	assert_true(file >= 0);
 	assert_int_equal(ipc_content_next(&content, &pass, block, 4, &part), 0);
 	assert_int_equal(pass_over(&content, 3, &passed), 0);
 	assert_int_equal(ipc_content_next(&content, &pass, block, sizeof block, &part), 0);

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 static void fields_survive_a_round(void **state)
@@ -200,6 +201,61 @@ static void what_breaks_the_rules_ends_the_connection(void **state)
 	expect_loss(large, sizeof large);
 }
 
+static void count_descriptors(void *context, struct ipc_channel *channel,
+			      struct ipc_message *message)
+{
+	struct peers *peers = context;
+
+	(void)channel;
+	peers->received += (unsigned)message->descriptor_count;
+	os_loop_stop(peers->loop);
+}
+
+/* A packet with COUNT of them, as only a program could send it that is not ours. */
+static void send_descriptors(int socket, size_t count)
+{
+	static const char packet[] = {IPC_VERSION, 0, 9, 0, 0, 0, 0, 0};
+	union {
+		char bytes[CMSG_SPACE(sizeof(int) * (IPC_DESCRIPTORS_MAX + 1))];
+		struct cmsghdr header;
+	} space = {0};
+	struct iovec part = {(void *)(uintptr_t)packet, sizeof packet};
+	struct msghdr message = {.msg_iov = &part,
+				 .msg_iovlen = 1,
+				 .msg_control = space.bytes,
+				 .msg_controllen = CMSG_SPACE(sizeof(int) * count)};
+	int descriptors[IPC_DESCRIPTORS_MAX + 1];
+
+	for (size_t i = 0; i < count; i++)
+		descriptors[i] = socket;
+	space.header.cmsg_level = SOL_SOCKET;
+	space.header.cmsg_type = SCM_RIGHTS;
+	space.header.cmsg_len = CMSG_LEN(sizeof(int) * count);
+	memcpy(CMSG_DATA(&space.header), descriptors, count * sizeof *descriptors);
+	assert_int_equal(sendmsg(socket, &message, 0), sizeof packet);
+}
+
+static void a_message_has_so_many_descriptors(void **state)
+{
+	static const struct ipc_channel_handler counting = {count_descriptors, on_lost};
+
+	(void)state;
+	for (size_t count = IPC_DESCRIPTORS_MAX; count <= IPC_DESCRIPTORS_MAX + 1; count++) {
+		bool is_over = count > IPC_DESCRIPTORS_MAX;
+		struct peers peers = {.loop = os_loop_new()};
+		int sockets[2];
+
+		assert_int_equal(os_process_socket_pair(sockets), 0);
+		peers.raw = sockets[0];
+		peers.receiver = ipc_channel_new(peers.loop, sockets[1], &counting, &peers);
+		send_descriptors(peers.raw, count);
+		os_loop_run(peers.loop);
+		assert_int_equal(peers.received, is_over ? 0 : IPC_DESCRIPTORS_MAX);
+		assert_int_equal(peers.lost, is_over);
+		peers_close(&peers);
+	}
+}
+
 static void a_peer_that_goes_is_noticed(void **state)
 {
 	struct peers peers;
@@ -252,6 +308,7 @@ int main(void)
 		cmocka_unit_test(messages_arrive_in_order),
 		cmocka_unit_test(a_handler_may_close_its_channel),
 		cmocka_unit_test(what_breaks_the_rules_ends_the_connection),
+		cmocka_unit_test(a_message_has_so_many_descriptors),
 		cmocka_unit_test(a_peer_that_goes_is_noticed),
 		cmocka_unit_test(a_token_is_its_own_programs_alone),
 	};

@@ -75,10 +75,63 @@ static void recipients_count_for_what_is_in_flight(void **state)
 	qmtp_server_free(server);
 }
 
+/* What is answered to a package from a sender of so many bytes, to one recipient of so many; "":
+ * nothing, and the session is over. */
+static const char *answer_of(size_t sender, size_t recipient)
+{
+	static char answer[200];
+	struct qmtp_server *server =
+		qmtp_server_new(&service, (struct smtp_peer){.name = "", .address = "192.0.2.7"});
+	struct buffer package CLEANUP(buffer_clear) = {0};
+	struct buffer list CLEANUP(buffer_clear) = {0};
+	struct buffer text CLEANUP(buffer_clear) = {0};
+	struct str rest;
+	size_t length;
+
+	while (text.length < sender || text.length < recipient)
+		buffer_append_byte(&text, 'x');
+	qmtp_netstring_append(&list, str_slice(buffer_data(&text), recipient));
+	qmtp_netstring_append(&package, STR("\nx\n"));
+	qmtp_netstring_append(&package, str_slice(buffer_data(&text), sender));
+	qmtp_netstring_append(&package, buffer_view(&list));
+	rest = buffer_view(&package);
+	qmtp_server_start(server);
+	while (rest.length > 0 && !qmtp_server_is_closed(server)) {
+		if (qmtp_server_question(server) != NULL)
+			qmtp_server_answer_open(server, (struct mail_id){1, 1});
+		else
+			rest = str_skip(rest, qmtp_server_input(server, rest.data, rest.length));
+	}
+	length = qmtp_server_output(server)->length;
+	assert_true(length < sizeof answer);
+	if (length > 0)
+		memcpy(answer, buffer_data(qmtp_server_output(server)), length);
+	answer[length] = '\0';
+	assert_int_equal(qmtp_server_is_closed(server), length == 0);
+	qmtp_server_free(server);
+	return answer;
+}
+
+/* Of what is too long as much is skipped as may be. */
+static void an_address_is_so_long(void **state)
+{
+	static const size_t lengths[] = {QMTP_SERVER_ADDRESS_MAX, QMTP_SERVER_ADDRESS_MAX + 1,
+					 QMTP_SERVER_SKIPPED_MAX};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(lengths); i++) {
+		assert_non_null(strstr(answer_of(lengths[i], 5), ":D"));
+		assert_non_null(strstr(answer_of(5, lengths[i]), ":D"));
+	}
+	assert_string_equal(answer_of(QMTP_SERVER_SKIPPED_MAX + 1, 5), "");
+	assert_string_equal(answer_of(5, QMTP_SERVER_SKIPPED_MAX + 1), "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(recipients_count_for_what_is_in_flight),
+		cmocka_unit_test(an_address_is_so_long),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

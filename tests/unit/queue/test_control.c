@@ -40,6 +40,29 @@ static struct mail_envelope *sample_envelope(void)
 	return envelope;
 }
 
+static void priorities_have_their_ends(void **state)
+{
+	(void)state;
+	for (int priority = -MAIL_PRIORITY_MAX - 1; priority <= MAIL_PRIORITY_MAX + 1; priority++) {
+		bool is_good = priority >= -MAIL_PRIORITY_MAX && priority <= MAIL_PRIORITY_MAX;
+		struct mail_envelope *envelope = sample_envelope();
+		struct queue_control *control;
+		struct buffer text = {0};
+
+		envelope->priority = priority;
+		assert_int_equal(queue_control_write_envelope(&text, envelope),
+				 is_good ? 0 : -EINVAL);
+		if (is_good) {
+			assert_int_equal(queue_control_parse(buffer_view(&text), &control, NULL),
+					 0);
+			assert_int_equal(control->envelope->priority, priority);
+			queue_control_free(control);
+		}
+		buffer_clear(&text);
+		mail_envelope_free(envelope);
+	}
+}
+
 static void envelope_survives_a_round(void **state)
 {
 	struct mail_envelope *envelope = sample_envelope();
@@ -503,6 +526,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_was_not_tried_is_known),
 		cmocka_unit_test(envelope_survives_a_round),
+		cmocka_unit_test(priorities_have_their_ends),
 		cmocka_unit_test(unsafe_values_are_not_written),
 		cmocka_unit_test(envelopes_are_read_strictly),
 		cmocka_unit_test(map_counts_when_it_is_whole),

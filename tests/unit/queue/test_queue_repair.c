@@ -214,6 +214,21 @@ static void what_was_copied_on_its_way_is_one_message(void **state)
 	queue_control_free(control);
 }
 
+/* More than a configuration may have: each has left its directory. */
+static void services_of_old_configurations_are_no_hindrance(void **state)
+{
+	enum { SERVICES = 300 };
+	int directory = queue_store_directory(store);
+	char path[40];
+
+	(void)state;
+	for (unsigned i = 0; i < SERVICES; i++) {
+		snprintf(path, sizeof path, "local/s%u", i);
+		assert_int_equal(os_file_make_directory(directory, path), 0);
+	}
+	assert_int_equal(repair(false, 0), 0);
+}
+
 /* Some tools leave out empty directories, and most of them pipes. */
 static void what_a_copy_lacks_is_made(void **state)
 {
@@ -254,6 +269,7 @@ int main(void)
 		REPAIR_TEST(an_error_ends_the_repair),
 		REPAIR_TEST(what_was_copied_on_its_way_is_one_message),
 		REPAIR_TEST(what_a_copy_lacks_is_made),
+		REPAIR_TEST(services_of_old_configurations_are_no_hindrance),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -116,6 +116,65 @@ static void any_bit_can_be_wrong(void **state)
 	end(&scene);
 }
 
+/* Of LENGTH bytes with its sum, of a message whose number has as many digits as LIKE. */
+static struct mail_envelope *envelope_of(size_t length, uint64_t like)
+{
+	struct mail_envelope *envelope = queue_scene_envelope();
+	struct buffer text CLEANUP(buffer_clear) = {0};
+	size_t left = length;
+
+	while (left > 0) {
+		char address[200];
+		size_t name = left < 150 ? left : 60;
+
+		for (size_t i = 0; i < name; i++)
+			address[i] = 'x';
+		snprintf(address + name, sizeof address - name, "@b.test");
+		mail_envelope_add(envelope, str_from(address));
+		buffer_reset(&text);
+		envelope->id.number = like;
+		envelope->size = strlen(DATA);
+		assert_int_equal(queue_control_write_envelope(&text, envelope), 0);
+		queue_checksum_add_head(&text, buffer_view(&text), 0);
+		if (text.length == length)
+			break;
+		if (text.length > length) { /* the last one is too long */
+			size_t excess = text.length - length;
+
+			assert_true(name > excess);
+			envelope->recipients[envelope->recipient_count - 1].address = str_skip(
+				envelope->recipients[envelope->recipient_count - 1].address,
+				excess);
+			break;
+		}
+		left = length - text.length;
+	}
+	return envelope;
+}
+
+static void a_bit_is_looked_for_in_so_many_bytes(void **state)
+{
+	(void)state;
+	for (size_t length = QUEUE_SALVAGE_MAX; length <= QUEUE_SALVAGE_MAX + 1; length++) {
+		struct scene scene = {.store = queue_scene_open("queue", QUEUE_SYNC_FILES)};
+		struct mail_envelope *envelope;
+		struct os_file_info info;
+		int file;
+
+		scene.intake = queue_scene_intake(scene.store);
+		envelope = envelope_of(length, queue_scene_enqueue(scene.intake, NULL, DATA));
+		scene.number = queue_scene_enqueue(scene.intake, envelope, DATA);
+		queue_store_path(scene.store, QUEUE_TODO, "arrive", scene.number, scene.path);
+		file = open_file(&scene);
+		assert_int_equal(os_file_info(file, &info), 0);
+		assert_int_equal(info.size, strlen(DATA) + length + QUEUE_TRAILER_LINE);
+		put(file, strlen(DATA) + length / 2, "y", 1); /* for x */
+		queue_control_free(salvage(&scene, file, length == QUEUE_SALVAGE_MAX));
+		os_file_close(file);
+		end(&scene);
+	}
+}
+
 static void no_two_bytes_are_guessed(void **state)
 {
 	struct queue_control *control;
@@ -333,6 +392,7 @@ int main(void)
 	cmocka_unit_test_setup_teardown(test, queue_scene_set_up, queue_scene_tear_down)
 	const struct CMUnitTest tests[] = {
 		SALVAGE_TEST(any_bit_can_be_wrong),
+		SALVAGE_TEST(a_bit_is_looked_for_in_so_many_bytes),
 		SALVAGE_TEST(no_two_bytes_are_guessed),
 		SALVAGE_TEST(a_later_version_has_its_own),
 		SALVAGE_TEST(what_a_stranger_has_sent_is_no_envelope),

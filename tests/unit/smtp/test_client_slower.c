@@ -6,6 +6,8 @@
 #include "smtp/client/slower.h"
 #include "test.h"
 
+enum { LONGEST_WAIT = SMTP_CLIENT_SLOWER_MAX_US / SECOND_US };
+
 static const struct {
 	unsigned code;
 	const char *text;
@@ -64,7 +66,10 @@ static const struct {
 	{451, "rate limited, Try Again After 1 Hour please", true, 3600},
 	{451, "rate limited, try again in 2 days", true, 0},
 	{451, "rate limited, try again in 99999999999999999999 seconds", true, 0},
-	{451, "rate limited, try again in 999999 seconds", true, 3600},
+	{451, "rate limited, try again in 3599 seconds", true, 3599},
+	{451, "rate limited, try again in 3600 seconds", true, 3600},
+	{451, "rate limited, try again in 3601 seconds", true, LONGEST_WAIT},
+	{451, "rate limited, try again in 999999 seconds", true, LONGEST_WAIT},
 	{451, "rate limited, try again in 0 seconds", true, 0},
 	{451, "rate limited, try again in ", true, 0},
 	{451, "rate limited, try again in 5", true, 0},

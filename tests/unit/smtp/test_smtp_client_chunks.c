@@ -71,7 +71,7 @@ static const struct smtp_client_script scripts[] = {
 	 "C: BDAT 2\nB: x\\r\nC: BDAT 3 LAST\nB: \\ny\\r\nS: 250 ok|250 2.6.0 queued\n",
 	 "ok 2.6.0", SMTP_CLIENT_READY, WHOLE, .is_binary = true},
 	{"whatever its size", "a", "hi\r\n", BINARY MAIL_BINARY TO_A, "", SMTP_CLIENT_WAITING,
-	 WHOLE, .is_binary = true, .size = 65537},
+	 WHOLE, .is_binary = true, .size = SMTP_CLIENT_CHUNKED_MAX + 1},
 	{"and its bytes", "a", "\xff\n",
 	 BINARY_BEGUN "C: BDAT 2 LAST\nB: \xff\\n\nS: 250 2.6.0 queued\n", "ok 2.6.0",
 	 SMTP_CLIENT_READY, WHOLE, .is_binary = true, .is_8bit = true},
@@ -96,8 +96,11 @@ static const struct smtp_client_script scripts[] = {
 	{"any other message is one of lines there, too", "a", "hi\n",
 	 BINARY MAIL TO_A "S: 250 ok|250 ok\nD\n", "fail 5.6.11", SMTP_CLIENT_CLOSED, WHOLE},
 
+	{"as large as a message in chunks may be", "a", "hi\r\n",
+	 BEGUN "C: BDAT 4 LAST\nC: hi\nS: 250 2.6.0 queued\n", "ok 2.6.0", SMTP_CLIENT_READY, WHOLE,
+	 .size = SMTP_CLIENT_CHUNKED_MAX},
 	{"a large message goes by DATA", "a", "hi\r\n", CHUNKS MAIL TO_A "C: DATA\n", "",
-	 SMTP_CLIENT_WAITING, WHOLE, .size = 65537},
+	 SMTP_CLIENT_WAITING, WHOLE, .size = SMTP_CLIENT_CHUNKED_MAX + 1},
 	{"RCPTMAX", "abc", "hi\r\n",
 	 GREETING "S: 250-mx|250-PIPELINING|250 LIMITS X=1 RCPTMAX=2 MAILMAX=x\n" MAIL TO_A TO_B
 		  "C: DATA\nS: 250 ok|250 ok|250 ok|354 go\nD\nC: hi\nC: .\nS: 250 2.6.0 queued\n",

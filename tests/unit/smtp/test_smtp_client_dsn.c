@@ -13,7 +13,12 @@
 #define ACCEPTED "S: 250 ok\nS: 250 ok\nS: 354 go\nD\nC: hi\nC: .\nS: 250 2.6.0 queued\n"
 #define TEN      "0123456789"
 #define HUNDRED  TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
-#define E_ACUTE  "\xc3\xa9"
+#define LONGEST_ORIGINAL \
+	"rfc822;123" HUNDRED HUNDRED HUNDRED HUNDRED TEN TEN TEN TEN TEN TEN TEN TEN TEN
+#define E_ACUTE "\xc3\xa9"
+
+_Static_assert(sizeof HUNDRED - 1 == MAIL_ENVID_MAX, "as long as allowed");
+_Static_assert(sizeof LONGEST_ORIGINAL - 1 == MAIL_ORCPT_MAX, "as long as allowed");
 
 static const struct smtp_client_script scripts[] = {
 	{"everything is passed on", "a", "hi\r\n",
@@ -47,6 +52,10 @@ static const struct smtp_client_script scripts[] = {
 	 SMTP_CLIENT_WAITING, .envid = HUNDRED, .is_passed_on = true},
 	{"a value that is too long is left out", "a", "hi\r\n", HELLO("DSN") BATCH("", ""), "",
 	 SMTP_CLIENT_WAITING, .envid = HUNDRED "x", .is_passed_on = true},
+	{"so is a recipient's", "a", "hi\r\n", HELLO("DSN") BATCH("", " ORCPT=" LONGEST_ORIGINAL),
+	 "", SMTP_CLIENT_WAITING, .original = LONGEST_ORIGINAL, .is_passed_on = true},
+	{"or it is left out", "a", "hi\r\n", HELLO("DSN") BATCH("", ""), "", SMTP_CLIENT_WAITING,
+	 .original = LONGEST_ORIGINAL "x", .is_passed_on = true},
 	{"a value with a sign of equality", "a", "hi\r\n", HELLO("DSN") BATCH("", ""), "",
 	 SMTP_CLIENT_WAITING, .envid = "a=b", .original = "rfc822;x=y", .is_passed_on = true},
 

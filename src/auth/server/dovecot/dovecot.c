@@ -262,8 +262,10 @@ static void take_dovecot_lines(struct dovecot *dovecot)
 		ptrdiff_t end = str_find(input, '\n');
 		struct buffer line CLEANUP(buffer_clear) = {.is_secret = true};
 
-		if (end < 0 && input.length >= DOVECOT_LINE_MAX)
+		if ((end < 0 ? input.length : (size_t)end) >= DOVECOT_LINE_MAX) {
 			lose_dovecot(dovecot, "line", -EMSGSIZE);
+			return;
+		}
 		if (end < 0)
 			return;
 		buffer_append(&line, input.data, (size_t)end);

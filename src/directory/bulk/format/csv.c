@@ -58,11 +58,11 @@ static int read_csv_row(struct bulk_reader *reader, struct buffer *row, unsigned
 	*line_out = reader->lines.line;
 	while (result > 0) {
 		buffer_append_str(row, line);
+		if (row->length > BULK_LINE_MAX)
+			return -EMSGSIZE;
 		state = scan_csv_text(state, line);
 		if (state != IN_QUOTES)
 			return 1;
-		if (row->length > BULK_LINE_MAX)
-			return -EMSGSIZE;
 		buffer_append_byte(row, '\n');
 		state = scan_csv_text(state, STR("\n"));
 		result = bulk_lines_next(&reader->lines, &line);

@@ -125,8 +125,15 @@ void deliver_helper_finish_busy(struct deliver_helper_job *job, int64_t wait_us,
 
 static void find(void *context, struct remote_attempt *attempt)
 {
+	static struct dns_server servers[SCENE_SERVERS_MAX];
+	size_t count = scene.servers > 0 ? scene.servers : 1;
+
 	(void)context;
-	remote_attempt_try(attempt, &scene.server, 1, "host.x");
+	for (size_t i = 0; i < count; i++) {
+		servers[i] = scene.server;
+		servers[i].address.v4.sin_addr.s_addr += htonl((uint32_t)i);
+	}
+	remote_attempt_try(attempt, servers, count, "host.x");
 }
 
 static void end_finding(void *context)

@@ -9,7 +9,7 @@
 #include "deliver/remote/attempt/attempt.h"
 #include "unit/limit/limit_scene.h"
 
-enum { PEERS_MAX = 24, JOBS_MAX = 64, ROOM = 4000, RECIPIENTS_MAX = 8 };
+enum { PEERS_MAX = 24, JOBS_MAX = 64, ROOM = 4000, RECIPIENTS_MAX = 8, SCENE_SERVERS_MAX = 8 };
 
 struct peer { /* the server's end of a connection */
 	int socket;
@@ -31,6 +31,7 @@ struct attempt_scene {
 	struct config *config;
 	struct remote_client client;
 	struct dns_server server;
+	size_t servers;              /* as many, with addresses one after the other; 0: one */
 	enum config_tls_level level; /* of its policy */
 	bool is_away;                /* it cannot be connected to */
 	bool is_slow;                /* it does not answer to a message */

@@ -3,6 +3,7 @@
  * since the server gets too much. */
 #include "attempt_scene.h"
 #include "base/timestamp.h"
+#include "deliver/remote/attempt/internal.h"
 #include "fake_loop.h"
 #include "unit/config/config_outcome.h"
 #include "unit/limit/limit_scene.h"
@@ -73,6 +74,30 @@ static uint64_t sessions(void)
 }
 
 /* --- tests --- */
+
+static const char *defer_recipients(struct peer *peer, struct str line)
+{
+	(void)peer;
+	return str_starts_with(line, STR("RCPT")) ? "451 4.3.0 later" : NULL;
+}
+
+/* For a recipient whom each of them defers. */
+static void so_many_servers_are_asked(void **state)
+{
+	for (size_t servers = 1; servers <= SERVERS_MAX + 1; servers++) {
+		size_t number;
+
+		tear_down(state);
+		set_up(state);
+		scene.servers = servers;
+		scene.answer = defer_recipients;
+		number = scene_start("key");
+		scene_play();
+		assert_int_equal(scene.peer_count, servers < SERVERS_MAX ? servers : SERVERS_MAX);
+		assert_true(scene.is_finished[number]);
+		assert_string_equal(scene.reports[number], "4.3.0");
+	}
+}
 
 /* While a session waits between messages its place may be somebody else's. */
 static void who_waited_for_its_turn_needs_a_place_again(void **state)
@@ -187,6 +212,7 @@ static void what_need_not_wait_any_longer_is_reported(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		ATTEMPT_TEST(so_many_servers_are_asked),
 		LIMITED_TEST(who_waited_for_its_turn_needs_a_place_again),
 		LIMITED_TEST(who_waited_for_its_turn_is_counted),
 		LIMITED_TEST(who_waited_for_its_turn_goes_by_the_new_configuration),

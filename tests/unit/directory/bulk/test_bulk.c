@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+#include "directory/bulk/format/lines.h"
 #include "directory/bulk/reader.h"
 #include "scratch.h"
 #include "test.h"
@@ -410,6 +411,36 @@ static void test_bounds(void **state)
 	buffer_clear(&out);
 }
 
+/* A row whose cell has an end of a line in it, of LENGTH bytes without the last. */
+static void read_long_row(size_t length, struct buffer *out)
+{
+	static const char begin[] = "address,a@a.example,refused,\"\n", end[] = "\"\n";
+	const struct bulk_settings settings = {.table = NULL};
+	size_t count = length - (sizeof begin - 1) - (sizeof end - 2);
+	struct buffer text CLEANUP(buffer_clear) = {0};
+
+	buffer_append_string(&text, "table,key,kind,text\n");
+	buffer_append_string(&text, begin);
+	memset(buffer_reserve(&text, count), 'x', count);
+	buffer_commit(&text, count);
+	buffer_append_string(&text, end);
+	read_all(BULK_CSV, buffer_view(&text), &settings, out);
+}
+
+static void test_long_rows(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct buffer out CLEANUP(buffer_clear) = {0};
+		bool is_refused;
+
+		read_long_row(BULK_LINE_MAX + i, &out);
+		is_refused =
+			memmem(buffer_data(&out), out.length, "has more than 16777216", 22) != NULL;
+		assert_int_equal(is_refused, i == 1);
+	}
+}
+
 /* A list may be longer than a line: one line of the file a member. */
 static void test_long_list(void **state)
 {
@@ -455,7 +486,8 @@ int main(void)
 		cmocka_unit_test(test_aliases),   cmocka_unit_test(test_no_domain),
 		cmocka_unit_test(test_include),   cmocka_unit_test(test_postfix),
 		cmocka_unit_test(test_tables),    cmocka_unit_test(test_bounds),
-		cmocka_unit_test(test_long_list), cmocka_unit_test(test_formats),
+		cmocka_unit_test(test_long_rows), cmocka_unit_test(test_long_list),
+		cmocka_unit_test(test_formats),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

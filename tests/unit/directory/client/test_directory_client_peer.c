@@ -327,6 +327,43 @@ static void parts_are_put_together(void **state)
 	scene_close(&scene);
 }
 
+/* How long the parts of the answer are that is under way. What is there already is memory that
+ * nobody touches. */
+static struct buffer *parts_of(const struct asked *asked)
+{
+	return &asked->question.private->parts;
+}
+
+static void parts_are_so_long(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		static struct asked asked;
+		struct client_scene scene;
+		struct directory_peer *peer;
+		size_t length;
+
+		scene_open(&scene, "p");
+		peer = host_greet(&scene.hosts[0], "hello|1|id|5|read");
+		scene_get(&scene, "route", "a@b", 8 * SECOND_US, &asked);
+		assert_string_equal(directory_peer_hear(peer), "get|1|route|a@b");
+		directory_peer_say(peer, "part|1|remote a");
+		for (unsigned j = 0; j < 100 && parts_of(&asked)->length == 0; j++)
+			scene_turn(&scene, SECOND_US / 100);
+		length = parts_of(&asked)->length;
+		assert_true(length > 0);
+		(void)buffer_reserve(parts_of(&asked), CLIENT_ANSWER_MAX);
+		buffer_commit(parts_of(&asked), CLIENT_ANSWER_MAX - 2 * length + i);
+		directory_peer_say(peer, "part|1|remote a");
+		for (unsigned j = 0; j < 100 && i > 0 && scene.hosts[0].connections == 1; j++)
+			scene_turn(&scene, SECOND_US / 20);
+		scene_turn(&scene, SECOND_US / 20);
+		assert_int_equal(scene.hosts[0].connections, 1 + i); /* it comes again */
+		directory_question_cancel(scene.client, &asked.question);
+		scene_close(&scene);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -344,6 +381,7 @@ int main(void)
 		cmocka_unit_test(a_change_is_not_made_twice),
 		cmocka_unit_test(since_covers_what_answers_came_with),
 		cmocka_unit_test(parts_are_put_together),
+		cmocka_unit_test(parts_are_so_long),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

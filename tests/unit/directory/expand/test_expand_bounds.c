@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+#include "directory/expand/internal.h"
 #include "expand_scene.h"
 #include "test.h"
 #include <stdio.h>
@@ -80,6 +81,52 @@ static void forwards_of_forwards_are_bounded(void **state)
 	assert_true(scene.store->gets < 5000); /* not all 8,000 were looked for */
 	buffer_clear(&text);
 	scene_close(&scene);
+}
+
+/* A tree of forwards, of COUNT addresses with its root and the one mailbox that all lead to. */
+static void put_tree(struct memory_store *store, unsigned count)
+{
+	enum { EACH = 500 };
+	struct buffer root CLEANUP(buffer_clear) = {0};
+	unsigned left = count - 2;
+
+	buffer_append_string(&root, "address tree@d.example|kind forward");
+	for (unsigned i = 0; left > 0; i++) {
+		unsigned leaves = left - 1 < EACH ? left - 1 : EACH;
+		char name[20];
+
+		snprintf(name, sizeof name, "leaf%u-", i);
+		put_forward(store, name, leaves, "d.example");
+		for (unsigned j = 0; j < leaves; j++) {
+			char text[100];
+
+			snprintf(text, sizeof text,
+				 "address %s%u@d.example|kind alias|target ann@d.example", name, j);
+			memory_store_put(store, text);
+		}
+		buffer_append_format(&root, "|target %s@d.example", name);
+		left -= 1 + leaves;
+	}
+	buffer_append_byte(&root, '\0');
+	memory_store_put(store, buffer_data(&root));
+}
+
+static void so_many_addresses_are_looked_at(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		bool is_over = i % 2 == 1;
+		struct scene scene;
+
+		scene_open(&scene, i / 2 == 1);
+		put_tree(scene.store, EXPAND_NODES_MAX + is_over);
+		scene_ask(&scene, "tree@d.example");
+		assert_string_equal(scene.answer.results,
+				    is_over ? "refuse 4.4.6 tree@d.example The address becomes "
+					      "more others than are allowed"
+					    : "local maildir ann@d.example");
+		scene_close(&scene);
+	}
 }
 
 static void depth_is_bounded(void **state)
@@ -207,14 +254,14 @@ static void what_depends_on_too_much_is_not_kept(void **state)
 	for (unsigned i = 0; i < 2; i++) {
 		struct buffer record = {0};
 
-		/* the forward, its domain, and 62 or 63 more domains */
+		/* the forward, its domain, and as many more domains as may be, or one more */
 		buffer_append_string(&record, "address many@d.example|kind forward");
-		for (unsigned j = 0; j < 62 + i; j++)
+		for (unsigned j = 0; j < DIRECTORY_DEPENDENCIES_MAX - 2 + i; j++)
 			buffer_append_format(&record, "|target a@d%u.example", j);
 		buffer_append_byte(&record, '\0');
 		memory_store_put(scene.store, buffer_data(&record));
 		scene_ask(&scene, "many@d.example");
-		assert_int_equal(scene.answer.result_count, 62 + i);
+		assert_int_equal(scene.answer.result_count, DIRECTORY_DEPENDENCIES_MAX - 2 + i);
 		assert_int_equal(scene.answer.may_keep, i == 0);
 		snprintf(text, sizeof text, "%.20s", scene.answer.depends);
 		assert_string_equal(text, i == 0 ? "domain d.example; ad" : "");
@@ -228,6 +275,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fan_out_is_bounded),
 		cmocka_unit_test(forwards_of_forwards_are_bounded),
+		cmocka_unit_test(so_many_addresses_are_looked_at),
 		cmocka_unit_test(depth_is_bounded),
 		cmocka_unit_test(depth_is_that_of_the_shortest_way),
 		cmocka_unit_test(the_long_way_may_be_the_first),

@@ -8,6 +8,7 @@
 static struct {
 	const char *away; /* the table that has no answer */
 	size_t questions;
+	size_t others; /* who gets mail for crowd@a.test before ann@a.test */
 } world;
 
 /* The directory: of each key what is answered. */
@@ -62,6 +63,12 @@ static void answer(const struct directory_question_private *asked,
 				str_from(records[i].results[text->result_count]);
 			text->result_count++;
 		}
+	}
+	if (strcmp(asked->table, "route") == 0 && strcmp(asked->key, "crowd@a.test") == 0) {
+		text->exists = true;
+		while (text->result_count < world.others)
+			results[text->result_count++] = STR("local maildir eve@a.test");
+		results[text->result_count++] = STR("local maildir ann@a.test");
 	}
 	if (!text->exists && text->error == 0 && strcmp(asked->table, "route") == 0)
 		fail_msg("nobody knows the route of %s", asked->key);
@@ -173,6 +180,15 @@ static void addresses_have_users(void **state)
 	}
 }
 
+static void so_many_targets_are_looked_at(void **state)
+{
+	(void)state;
+	world.others = DIRECTORY_SENDER_TARGETS_MAX - 1;
+	assert_string_equal(judge("ann", "crowd@a.test"), "2.1.0");
+	world.others++;
+	assert_string_equal(judge("ann", "crowd@a.test"), "5.7.1");
+}
+
 static void all_must_be_his(void **state)
 {
 	static const char *const good[] = {"ann@a.test", "alias@a.test", "x@granted.test"};
@@ -247,6 +263,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(addresses_have_users, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(so_many_targets_are_looked_at, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(all_must_be_his, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(without_an_answer_mail_waits, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_is_known_is_not_asked, set_up, tear_down),

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: ISC
+#include "base/text/base64.h"
 #include "directory/record/password.h"
 #include "test.h"
 #include <errno.h>
@@ -309,8 +310,61 @@ static void test_methods(void **state)
 	assert_int_equal(directory_password_method_find(STR("md5")), DIRECTORY_PASSWORD_METHODS);
 }
 
+/* A hash of SCRAM with so many iterations, and a salt and keys of so many bytes. */
+static void append_scram(struct buffer *out, unsigned iterations, size_t salt, size_t stored,
+			 size_t server)
+{
+	static const char bytes[DIRECTORY_SCRAM_SALT_MAX + 2];
+
+	buffer_append_format(out, "SCRAM-SHA-256$%u:", iterations);
+	base64_append(out, str_slice(bytes, salt));
+	buffer_append_byte(out, '$');
+	base64_append(out, str_slice(bytes, stored));
+	buffer_append_byte(out, ':');
+	base64_append(out, str_slice(bytes, server));
+}
+
+/* What may be written can be read. */
+static void test_scram_bounds(void **state)
+{
+	static const struct {
+		unsigned iterations;
+		size_t salt, stored, server;
+		bool is_hash;
+	} cases[] = {
+		{1, 1, 32, 32, true},
+		{DIRECTORY_SCRAM_ITERATIONS_MAX, DIRECTORY_SCRAM_SALT_MAX, 32, 32, true},
+		{DIRECTORY_SCRAM_ITERATIONS_MAX + 1, 16, 32, 32, false},
+		{4096, DIRECTORY_SCRAM_SALT_MAX + 1, 32, 32, false},
+		{4096, DIRECTORY_SCRAM_SALT_MAX + 2, 32, 32, false},
+		{4096, DIRECTORY_SCRAM_SALT_MAX - 1, 32, 32, true},
+		{0, 16, 32, 32, false},
+		{4096, 0, 32, 32, false},
+		{4096, 16, 31, 32, false},
+		{4096, 16, 33, 32, false},
+		{4096, 16, 32, 31, false},
+		{4096, 16, 32, 33, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct buffer hash CLEANUP(buffer_clear) = {0};
+		struct directory_scram scram;
+
+		append_scram(&hash, cases[i].iterations, cases[i].salt, cases[i].stored,
+			     cases[i].server);
+		assert_int_equal(directory_scram_parse(buffer_view(&hash), &scram),
+				 cases[i].is_hash ? 0 : -EINVAL);
+		if (cases[i].is_hash)
+			assert_int_equal(scram.salt_length, cases[i].salt);
+		assert_int_equal(directory_password_is_hash(buffer_view(&hash)), cases[i].is_hash);
+	}
+}
+
 static void test_bounds(void **state)
 {
+	enum { LONGEST_OF_BCRYPT = DIRECTORY_PASSWORD_BCRYPT_MAX };
+
 	char text[DIRECTORY_PASSWORD_MAX + 1];
 	struct buffer out = {0};
 
@@ -319,14 +373,16 @@ static void test_bounds(void **state)
 	assert_int_equal(directory_password_prepare(str_slice(text, sizeof text), &out), -EMSGSIZE);
 	assert_int_equal(directory_password_prepare(str_slice(text, sizeof text - 1), &out), 0);
 	buffer_clear(&out);
-	assert_int_equal(
-		directory_password_hash(DIRECTORY_PASSWORD_BCRYPT, str_slice(text, 73), &out),
-		-EMSGSIZE);
-	assert_int_equal(
-		directory_password_hash(DIRECTORY_PASSWORD_BCRYPT, str_slice(text, 72), &out), 0);
+	assert_int_equal(directory_password_hash(DIRECTORY_PASSWORD_BCRYPT,
+						 str_slice(text, LONGEST_OF_BCRYPT + 1), &out),
+			 -EMSGSIZE);
+	assert_int_equal(directory_password_hash(DIRECTORY_PASSWORD_BCRYPT,
+						 str_slice(text, LONGEST_OF_BCRYPT), &out),
+			 0);
 	/* all of its bytes count */
-	text[71] = 'y';
-	assert_false(directory_password_verify(buffer_view(&out), str_slice(text, 72)));
+	text[LONGEST_OF_BCRYPT - 1] = 'y';
+	assert_false(
+		directory_password_verify(buffer_view(&out), str_slice(text, LONGEST_OF_BCRYPT)));
 	assert_int_equal(directory_password_hash(DIRECTORY_PASSWORD_YESCRYPT, STR("a\n"), &out),
 			 -EINVAL);
 	buffer_clear(&out);
@@ -338,7 +394,7 @@ int main(void)
 		cmocka_unit_test(test_prepare),    cmocka_unit_test(test_exchanges),
 		cmocka_unit_test(test_scram_text), cmocka_unit_test(test_forms),
 		cmocka_unit_test(test_verify),     cmocka_unit_test(test_methods),
-		cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_bounds),     cmocka_unit_test(test_scram_bounds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

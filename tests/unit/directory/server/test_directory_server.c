@@ -853,7 +853,7 @@ static void news_for_who_is_behind_become_one_reset(void **state)
 
 static void too_many_connections_are_turned_away(void **state)
 {
-	enum { OTHERS = 950, TOTAL = 1000 };
+	enum { TOTAL = SERVER_CONNECTIONS_MAX, OTHERS = TOTAL - SERVER_CONNECTIONS_OURS };
 	const unsigned ours = READ | DIRECTORY_ROLE_SECRET;
 	struct directory_peer *peers[TOTAL + 2];
 	struct scene scene;

@@ -204,6 +204,8 @@ static void on_get(struct directory_store *base, const struct directory_key *key
 {
 	struct memory_store *store = CONTAINER_OF(base, struct memory_store, base);
 
+	if (count > DIRECTORY_BATCH_MAX)
+		panic("%zu keys are asked for at once", count);
 	store->gets += count;
 	ask(store, &(struct waiting){.answer = answer_get,
 				     .keys = keys,
@@ -227,6 +229,8 @@ static void on_list(struct directory_store *base, enum directory_table table, st
 static void on_change(struct directory_store *base, const struct directory_change *changes,
 		      size_t count, directory_changed *changed, void *context)
 {
+	if (count > DIRECTORY_BATCH_MAX)
+		panic("%zu changes are made at once", count);
 	ask(CONTAINER_OF(base, struct memory_store, base),
 	    &(struct waiting){.answer = answer_change,
 			      .changes = changes,

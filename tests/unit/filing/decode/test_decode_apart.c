@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -50,11 +51,32 @@ static void one_that_does_not_end_is_not_awaited(void **state)
 	alarm(0);
 }
 
+/* Nothing of a larger content is given to a decoder; this one dies of the other. */
+static void a_content_is_so_large(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		struct ipc_content content = {.file = memfd_create("content", MFD_CLOEXEC),
+					      .size = DECODE_APART_MAX + i};
+		struct arena *arena = arena_new();
+		struct decode_message message;
+
+		assert_int_equal(ftruncate(content.file, DECODE_APART_MAX + i), 0);
+		decode_apart("/bin/false", &content, arena, &message);
+		assert_true(
+			str_equal(message.problem, i == 0 ? STR("the decoder crashed on it")
+							  : STR("it is too large to be decoded")));
+		arena_free(arena);
+		close(content.file);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_that_dies_is_noticed),
 		cmocka_unit_test(one_that_does_not_end_is_not_awaited),
+		cmocka_unit_test(a_content_is_so_large),
 	};
 
 	(void)signal(SIGPIPE, SIG_IGN); /* as programs do */

@@ -153,6 +153,26 @@ static void promises_are_checked(void **state)
 	assert_true(reads(&sample));
 }
 
+/* As long as it may be, and one byte longer. */
+static void words_are_so_long(void **state)
+{
+	char text[DECODE_WORD_MAX + 1];
+
+	(void)state;
+	memset(text, '1', sizeof text);
+	for (size_t which = 0; which < 4; which++)
+		for (size_t length = DECODE_WORD_MAX; length <= DECODE_WORD_MAX + 1; length++) {
+			struct decode_part part = parts[1];
+			struct str *const words[] = {&part.number, &part.type, &part.charset,
+						     &part.disposition};
+			struct decode_message message = {
+				.subject = EMPTY, .parts = &part, .part_count = 1};
+
+			*words[which] = str_slice(text, length);
+			assert_int_equal(reads(&message), length == DECODE_WORD_MAX);
+		}
+}
+
 /* Counts that promise more than there is, or more than there may be, cost nothing. */
 static void counts_are_limited(void **state)
 {
@@ -186,6 +206,7 @@ int main(void)
 		cmocka_unit_test(a_message_comes_back),
 		cmocka_unit_test(what_is_not_whole_is_refused),
 		cmocka_unit_test(promises_are_checked),
+		cmocka_unit_test(words_are_so_long),
 		cmocka_unit_test(counts_are_limited),
 	};
 

@@ -188,5 +188,13 @@ void scan_scene_look(struct scan_scene *scene, bool only_new)
 
 struct sleeper *scan_scene_asleep(const struct scan_scene *scene, uint64_t number)
 {
-	return sleepers_find(&scene->wait->sleepers, number);
+	struct sleeper *sleeper = sleepers_find(&scene->wait->sleepers, number);
+
+	assert_non_null(sleeper);
+	return sleeper;
+}
+
+bool scan_scene_is_asleep(const struct scan_scene *scene, uint64_t number)
+{
+	return sleepers_find(&scene->wait->sleepers, number) != NULL;
 }

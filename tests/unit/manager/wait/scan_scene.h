@@ -46,7 +46,9 @@ void scan_scene_restart(struct scan_scene *scene);
 void scan_scene_free(struct scan_scene *scene);
 /* A scan, to its end. */
 void scan_scene_look(struct scan_scene *scene, bool only_new);
+/* The sleeper NUMBER, which must be there; whether it is. */
 struct sleeper *scan_scene_asleep(const struct scan_scene *scene, uint64_t number);
+bool scan_scene_is_asleep(const struct scan_scene *scene, uint64_t number);
 
 void scan_scene_make_name(enum queue_folder folder, const char *name, uint64_t number);
 /* At S4, in todo/arrive. */

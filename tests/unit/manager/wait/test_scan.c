@@ -49,7 +49,6 @@ static void what_is_a_message_is_woken_first(void **state)
 	scene->awake = 12;
 	scan_add(scene->scan, MAIL_STAGE_ARRIVE, 11);
 	sleeper = scan_scene_asleep(scene, 11);
-	assert_non_null(sleeper);
 	assert_int_equal(sleeper->facts.place, MESSAGE_AT_S4);
 	assert_int_equal(sleeper->facts.stage, MAIL_STAGE_ARRIVE);
 	assert_true(sleeper->facts.is_found);
@@ -120,7 +119,7 @@ static void an_absurd_time_is_now(void **state)
 	scan_scene_look(scene, false);
 	assert_int_equal(scene->woken_count, 1);
 	assert_int_equal(scene->woken[0], 21);
-	assert_non_null(scan_scene_asleep(scene, 22));
+	assert_true(scan_scene_is_asleep(scene, 22));
 	scan_scene_free(scene);
 }
 
@@ -173,13 +172,13 @@ static void what_is_in_both_is_new(void **state)
 	scan_scene_make_waiting(32, HOUR_US);
 	scan_scene_look(scene, false);
 	assert_int_equal(scene->found_count, 1);
-	assert_null(scan_scene_asleep(scene, 31));
-	assert_non_null(scan_scene_asleep(scene, 32));
+	assert_false(scan_scene_is_asleep(scene, 31));
+	assert_true(scan_scene_is_asleep(scene, 32));
 	scan_scene_remove_name(QUEUE_TODO, "arrive",
 			       31); /* then the next scan takes it for what it is */
 	scan_scene_look(scene, false);
 	assert_int_equal(scene->found_count, 0);
-	assert_non_null(scan_scene_asleep(scene, 31));
+	assert_true(scan_scene_is_asleep(scene, 31));
 	scan_scene_free(scene);
 }
 
@@ -310,7 +309,7 @@ static void a_crowd_is_left_on_the_disk(void **state)
 	assert_false(scan_will_find(scene->scan, now_us + DAY_US));
 	scan_scene_make_waiting(21, 3 * HOUR_US);
 	scan_scene_look(scene, false);
-	assert_non_null(scan_scene_asleep(scene, 21)); /* the last for whom there is room */
+	assert_true(scan_scene_is_asleep(scene, 21)); /* the last for whom there is room */
 	now_us = os_clock_wall_us();
 	assert_true(scan_will_find(scene->scan, now_us + 2 * HOUR_US + 1));
 	assert_false(scan_will_find(scene->scan, now_us + 2 * HOUR_US));
@@ -319,8 +318,8 @@ static void a_crowd_is_left_on_the_disk(void **state)
 	scan_scene_make_waiting(23, HOUR_US);
 	scan_scene_make_queued(24);
 	scan_scene_look(scene, false);
-	assert_null(scan_scene_asleep(scene, 22));
-	assert_non_null(scan_scene_asleep(scene, 23));
+	assert_false(scan_scene_is_asleep(scene, 22));
+	assert_true(scan_scene_is_asleep(scene, 23));
 	assert_int_equal(scene->found_count, 1);
 	assert_non_null(scan_find(scene->scan, 22)); /* someone asks for it */
 	scan_scene_free(scene);

@@ -20,11 +20,11 @@ static void new_mail_is_looked_for_alone(void **state)
 	scan_scene_look(scene, true);
 	assert_int_equal(scene->found_count, 1);
 	assert_int_equal(scene->wholes, 0);
-	assert_null(scan_scene_asleep(scene, 21));
+	assert_false(scan_scene_is_asleep(scene, 21));
 	scan_scene_look(scene, false);
 	assert_int_equal(scene->found_count, 1);
 	assert_int_equal(scene->wholes, 1);
-	assert_non_null(scan_scene_asleep(scene, 21));
+	assert_true(scan_scene_is_asleep(scene, 21));
 	scan_scene_free(scene);
 }
 
@@ -255,14 +255,14 @@ static void what_may_be_in_todo_is_not_taken_from_info(void **state)
 	spoil_directory(11, true);
 	scan_scene_look(scene, false);
 	assert_int_equal(scene->found_count, 0);
-	assert_null(scan_scene_asleep(scene, 11));
-	assert_null(scan_scene_asleep(scene, 12));
+	assert_false(scan_scene_is_asleep(scene, 11));
+	assert_false(scan_scene_is_asleep(scene, 12));
 	spoil_directory(11, false);
 	scan_scene_look(scene, false);
 	assert_int_equal(scene->found_count, 1);
 	assert_int_equal(scene->found[0].number, 11);
-	assert_null(scan_scene_asleep(scene, 11));
-	assert_non_null(scan_scene_asleep(scene, 12));
+	assert_false(scan_scene_is_asleep(scene, 11));
+	assert_true(scan_scene_is_asleep(scene, 12));
 	scan_scene_free(scene);
 }
 

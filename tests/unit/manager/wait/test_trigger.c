@@ -308,6 +308,7 @@ static void the_directory_is_read(void **state)
 	assert_non_null(triggers_find(scene->triggers, STR("kept")));
 	trigger = triggers_find(scene->triggers, STR("host.new"));
 	assert_non_null(trigger);
+	assert_non_null(trigger);
 	/* what was released is not released again */
 	assert_int_equal(triggers_read(scene->triggers), 0);
 	assert_string_equal(scene->released, "g");
@@ -353,6 +354,7 @@ static void a_hold_knows_until_when(void **state)
 
 	(void)state;
 	hold = triggers_set_until(scene->triggers, STR("hold.1-1"), STR("x"), STR("the.moon"));
+	assert_non_null(hold);
 	assert_true(str_equal(triggers_until(scene->triggers, hold), STR("the.moon")));
 	assert_int_equal(
 		queue_trigger_set_until(scene_store, STR("hold.2-1"), 0, STR("x"), STR("the.sun")),

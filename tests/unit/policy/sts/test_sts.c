@@ -295,6 +295,28 @@ static void test_store(void **state)
 	buffer_clear(&file);
 }
 
+/* The longest file is one that is read again. */
+static void test_longest_store(void **state)
+{
+	struct sts_stored stored = {.fetched_us = 1795617923 * SECOND_US};
+	struct sts_stored read = {.id = ""};
+	struct buffer text CLEANUP(buffer_clear) = {0};
+	struct buffer file CLEANUP(buffer_clear) = {0};
+
+	(void)state;
+	memset(stored.id, 'a', STS_ID_MAX);
+	buffer_append_string(&text, HEAD "mx: a.b\n");
+	while (text.length < STS_POLICY_MAX)
+		buffer_append_byte(&text, '\n');
+	stored.text = buffer_view(&text);
+	sts_store_format(&stored, &file);
+	assert_in_range(file.length, STS_POLICY_MAX + STS_ID_MAX, STS_STORE_SIZE_MAX);
+	assert_null(sts_store_parse(buffer_view(&file), &read));
+	assert_string_equal(read.id, stored.id);
+	assert_int_equal(read.text.length, STS_POLICY_MAX);
+	sts_policy_clear(&read.policy);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -302,7 +324,7 @@ int main(void)
 		cmocka_unit_test(test_text),       cmocka_unit_test(test_policy),
 		cmocka_unit_test(test_policy_nul), cmocka_unit_test(test_policy_bounds),
 		cmocka_unit_test(test_allow),      cmocka_unit_test(test_refresh),
-		cmocka_unit_test(test_store),
+		cmocka_unit_test(test_store),      cmocka_unit_test(test_longest_store),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -545,6 +545,62 @@ static void answers_come_through(void **state)
 	assert_int_equal(world.counted, 1);
 }
 
+/* LENGTH bytes, of labels. */
+static const char *long_domain(size_t length)
+{
+	static char domain[STS_DOMAIN_MAX + 2];
+
+	for (size_t i = 0; i < length; i++)
+		domain[i] = i % 50 == 49 ? '.' : 'd';
+	domain[length] = '\0';
+	return domain;
+}
+
+/* Longer ones have no policy, and are not asked about. */
+static void a_domain_is_so_long(void **state)
+{
+	(void)state;
+	say(STS_LOOKUP_FETCHED, "1", TEXT("mx.a.b"));
+	serve(getuid());
+	world.client = sts_client_new(world.loop, world.socket, STS_PATIENCE_US);
+	for (size_t length = STS_DOMAIN_MAX; length <= STS_DOMAIN_MAX + 1; length++) {
+		struct asked asked;
+
+		begin_question(&asked, long_domain(length));
+		wait_for(&asked);
+		assert_int_equal(asked.answer.kind,
+				 length == STS_DOMAIN_MAX ? STS_FOUND : STS_NONE);
+		assert_int_equal(world.lookups, 1);
+	}
+}
+
+static void count_length(void *context, const struct tlsrpt_session *session)
+{
+	(void)context;
+	world.counted += (unsigned)session->text.length;
+}
+
+/* What one process says to the other: a longer text is cut, and who sends one is not ours. */
+static void a_text_for_reports_is_so_long(void **state)
+{
+	static char text[TLSRPT_TEXT_MAX + 1];
+	struct tlsrpt_session session = {.domain = STR("a.b"), .policy = TLSRPT_TLSA};
+
+	(void)state;
+	memset(text, 'A', sizeof text);
+	serve(getuid());
+	sts_server_on_count(world.server, count_length, NULL);
+	world.client = sts_client_new(world.loop, world.socket, STS_PATIENCE_US);
+	run_for(SECOND_US / 10);
+	for (unsigned i = 0; i < 2; i++) {
+		session.text = str_slice(text, TLSRPT_TEXT_MAX + i);
+		sts_client_count(world.client, &session);
+		for (unsigned j = 0; j < 100 && world.counted <= i * TLSRPT_TEXT_MAX; j++)
+			run_for(SECOND_US / 100);
+		assert_int_equal(world.counted, (i + 1) * TLSRPT_TEXT_MAX);
+	}
+}
+
 static void a_lost_question_is_asked_again(void **state)
 {
 	struct asked asked;
@@ -826,6 +882,8 @@ int main(void)
 		TEST(nobody_takes_the_places_of_another_user),
 		TEST(questions_of_all_are_bounded),
 		TEST(answers_come_through),
+		TEST(a_domain_is_so_long),
+		TEST(a_text_for_reports_is_so_long),
 		TEST(a_lost_question_is_asked_again),
 		TEST(nobody_waits_for_ever),
 		TEST(a_stranger_may_not_ask),
