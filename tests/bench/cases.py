@@ -64,7 +64,7 @@ CASES = (
     Case("submission", 50, 10240, keep=True, goal=3, tls="full"),
     Case("qmtp", 1, 10240, keep=True, goal=2),
     Case("qmtp", 10, 10240, keep=True, goal=2),
-    Case("qmtp", 50, 10240, keep=True),  # the disk sets the limit of both: doc/performance.md
+    Case("qmtp", 50, 10240, keep=True),  # the disk sets the limit of both: doc/performance/qmtp.md
     Case("qmtp", 50, 1024, keep=True),
     Case("relay", 50, 10240, goal=4),
     Case("relay", 50, 1024, goal=4),
