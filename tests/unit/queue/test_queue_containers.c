@@ -18,6 +18,7 @@ enum {
 	NEIGHBOURS = 4,
 	FLAGS = 3,
 	STEPS = 4,
+	SPARES_FIRST = 16, /* at which memory is first full */
 	SPARES_MAX = 4 * SPARES_FIRST + 1,
 };
 
