@@ -83,7 +83,7 @@ static void start(void)
 
 	told[0] = scene_config;
 	is_stopping = is_stopped = false;
-	scene_manager = manager_new(NULL, NULL, &told[0], &peers, on_ready, NULL);
+	scene_manager = manager_new(model_loop, model_store, &told[0], &peers, on_ready, NULL);
 	model_queue_connects();
 	model_connect_helpers();
 }
