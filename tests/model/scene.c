@@ -68,8 +68,10 @@ static void start(void)
 						  {"remote", "token"},
 						  {"local", "token"},
 						  {"lmtp", "token"},
-						  {"list", "token"}},
-						 5};
+						  {"list", "token"},
+						  {"pipe", "token"},
+						  {"mailbox", "token"}},
+						 7};
 	const struct manager_peers peers = {.listening = MODEL_LISTENING,
 					    .notify = MODEL_NOTIFY,
 					    .queue_path = "queue",
@@ -77,7 +79,9 @@ static void start(void)
 							[MANAGER_REMOTE] = {"remote", 2},
 							[MANAGER_LOCAL] = {"local", 3},
 							[MANAGER_LMTP] = {"lmtp", 3},
-							[MANAGER_LIST] = {"list", 5}},
+							[MANAGER_LIST] = {"list", 5},
+							[MANAGER_PIPE] = {"pipe", 3},
+							[MANAGER_MAILBOX] = {"mailbox", 3}},
 					    .tokens = &tokens,
 					    .owner = 4};
 
