@@ -79,6 +79,8 @@ void ipc_channel_send(struct ipc_channel *channel, uint16_t type, uint32_t tag, 
 	assert_ptr_equal(channel, &helper_send);
 	assert_true(helper_send.is_connected && descriptors == NULL && descriptor_count == 0);
 	assert_true(body.length <= IPC_BODY_MAX);
+	if (type == IPC_JOB_HELLO || type == IPC_JOB_RETIRE || type == IPC_JOB_SAID)
+		assert_int_equal(tag, 0);
 	switch (type) {
 	case IPC_JOB_HELLO:
 		assert_true(ipc_job_read_hello(body, &hello));
