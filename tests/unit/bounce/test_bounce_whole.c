@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LIVES = 20000, OUTCOMES = 3 };
+enum { LIVES = 8000, OUTCOMES = 3 };
 
 #define NOW_US (INT64_C(1763627595) * SECOND_US)
 #define NOW    "Thu, 20 Nov 2025 08:33:15 +0000"

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LIVES = 400, STEPS = 120 };
+enum { LIVES = 200, STEPS = 120 };
 
 static struct deliver_pipe *service_pipe;
 static bool has_bad_jobs;

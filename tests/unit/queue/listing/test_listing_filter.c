@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FILTERS = 4000 };
+enum { FILTERS = 2000 };
 
 static bool is_seen[LISTING_SCENE_MESSAGES];
 
