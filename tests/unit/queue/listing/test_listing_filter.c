@@ -143,7 +143,7 @@ static struct listing_filter choose_filter(char hold[MAIL_ID_SIZE + 8])
 	static const char *const transports[] = {"remote", "box", "boxes", "list"};
 	static const char *const triggers[] = {"service.box", "host.mx", "maint", "host.m",
 					       "service.box.srv.test"};
-	static const char *const reasons[] = {"NOT re",   "greylisted", "4.4.1", "4.7.1",
+	static const char *const reasons[] = {"NOT re",    "greylisted", "4.4.1", "4.7.1",
 					      "reached\n", "b",          "5.1.1", "kept"};
 	static const char *const users[] = {"ANN", "bob", "root", "an"};
 	struct listing_filter filter = {.sender = str_from(one_of(senders, COUNT_OF(senders))),
