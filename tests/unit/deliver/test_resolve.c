@@ -155,7 +155,6 @@ static struct asked *asked_by(uint64_t number, uint32_t name)
 /* Recipients come in the order in which they were known, each with all of its targets. */
 static void check_answer(struct asked *asked)
 {
-	struct buffer rest CLEANUP(buffer_clear) = {0};
 	uint64_t version = 0;
 	uint32_t flags = 0;
 	size_t length = 0;
