@@ -18,6 +18,14 @@ static bool fails(void)
 		return fails() ? -EIO : __real_os_file_##name arguments; \
 	}
 
+ssize_t __real_os_file_read(int file, void *data, size_t size, uint64_t offset);
+ssize_t __wrap_os_file_read(int file, void *data, size_t size, uint64_t offset);
+
+ssize_t __wrap_os_file_read(int file, void *data, size_t size, uint64_t offset)
+{
+	return fails() ? -EIO : __real_os_file_read(file, data, size, offset);
+}
+
 FAILING(open, (int directory, const char *path, unsigned flags), (directory, path, flags))
 FAILING(open_directory, (int directory, const char *path), (directory, path))
 FAILING(write, (int file, const void *data, size_t size, uint64_t offset),
