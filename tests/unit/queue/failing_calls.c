@@ -80,3 +80,7 @@ FAILING(info_at, (int directory, const char *path, struct os_file_info *info_out
 FAILING(list_open, (int directory, const char *path, struct os_file_list **list_out),
 	(directory, path, list_out))
 FAILING(list_next, (struct os_file_list * list, const char **name_out), (list, name_out))
+FAILING(list,
+	(int directory, const char *path, int (*each)(void *context, const char *name),
+	 void *context),
+	(directory, path, each, context))
