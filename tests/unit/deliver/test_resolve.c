@@ -272,7 +272,8 @@ static void ask_some(void)
 		}
 	say_to_resolve(IPC_JOB_RESOLVE, buffer_view(&body));
 	if (body.length > 0)
-		memset((char *)(uintptr_t)buffer_data(&body), 'z', body.length); /* nobody looks again */
+		memset((char *)(uintptr_t)buffer_data(&body), 'z',
+		       body.length); /* nobody looks again */
 }
 
 static void answer_some(void)
