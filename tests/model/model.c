@@ -491,7 +491,7 @@ static void begin(void)
 							[MANAGER_LOCAL] = {"local", 0}},
 					    .tokens = &tokens};
 
-	manager = manager_new(NULL, NULL, configuration(true), &peers, on_ready, NULL);
+	manager = manager_new(model_loop, model_store, configuration(true), &peers, on_ready, NULL);
 	model_class_use(manager);
 	manager->share.limit = model_once_in(2) ? SMALL_SHARE : SHARE_UNITS;
 	model_queue_connects();

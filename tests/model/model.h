@@ -33,12 +33,20 @@ extern int64_t model_wall_us;
 /* How far the wall clock was set, forth and back. */
 extern int64_t model_jumped_us;
 
+/* The manager's own, which each call must be given; there is nothing in them. */
+extern struct os_loop *const model_loop;
+extern struct queue_store *const model_store;
+void model_check_loop(const struct os_loop *loop);
+void model_check_store(const struct queue_store *store);
+
 /* Runs what was deferred until nothing is. */
 void model_run_tasks(void);
 /* Moves the clocks so far, and calls the timers that are due on the way. */
 void model_advance(int64_t us);
 /* When the next timer is due; INT64_MAX: none runs. */
 int64_t model_next_timer_us(void);
+/* The machine's load average, in hundredths. */
+extern unsigned model_load;
 /* Calls whoever watches DESCRIPTOR. */
 void model_ready(int descriptor);
 enum { MODEL_NOTIFY = 1001, MODEL_TRIGGER = 1002, MODEL_LISTENING = 1003, MODEL_DATA = 1004 };
@@ -129,6 +137,8 @@ uint64_t model_next_number(void);
 /* The helper for SERVICE has delivered it; IS_TIMED: to a host that was told of its deadline. */
 void model_note_sent(struct model_message *m, uint32_t delivery, const char *service,
 		     bool is_timed);
+/* A helper is told BODY, a START, of it: all of its envelope (model_told.c). */
+void model_check_told(const struct model_message *m, struct str body);
 /* Whether its recipients are to be mapped before it is tried. */
 bool model_is_requeued(const struct model_message *m);
 /* SLEEPER is M, asleep: whether its times are right. IS_TRIGGERED: by a trigger. */
@@ -138,6 +148,8 @@ void model_check_asleep(const struct model_message *m, const struct sleeper *sle
 void model_note_read(struct model_message *m);
 /* It is removed: whether that may be. */
 void model_check_over(const struct model_message *m);
+/* What its sender wants, of the NUMBERth message: all of it comes. */
+void model_set_wishes(struct mail_envelope *envelope, uint64_t number);
 /* A new message with so many recipients of RANDOM domains; the manager is told. */
 void model_new_mail(uint32_t recipients);
 /* One of so many bytes from SENDER to ADDRESSES (NULL ends them). */

@@ -27,7 +27,7 @@ static struct queue_group the_group;
 struct queue_group *queue_group_new(struct os_loop *loop, const struct queue_group_handler *handler,
 				    void *context)
 {
-	(void)loop;
+	model_check_loop(loop);
 	the_group = (struct queue_group){.handler = handler, .context = context};
 	return &the_group;
 }
@@ -91,7 +91,7 @@ static int apply(struct queue_update *update)
 void queue_update_commit_group(struct queue_store *store, struct queue_update **updates,
 			       size_t count)
 {
-	(void)store;
+	model_check_store(store);
 	for (size_t i = 0; i < count; i++)
 		updates[i]->result = apply(updates[i]);
 }
@@ -102,7 +102,7 @@ int queue_update_load(struct queue_store *store, const enum mail_stage *stage, u
 	struct model_message *m = model_find(number);
 	struct str text;
 
-	(void)store;
+	model_check_store(store);
 	if (m != NULL)
 		model_note_read(m);
 	if (model_disk.is_closed || model_once_in(300)) {
@@ -123,7 +123,7 @@ int queue_update_finish(struct queue_store *store, struct mail_id id, const char
 {
 	struct model_message *m = model_find(id.number);
 
-	(void)store;
+	model_check_store(store);
 	(void)services;
 	(void)service_count;
 	if (model_disk.fails)
@@ -136,14 +136,14 @@ int queue_update_finish(struct queue_store *store, struct mail_id id, const char
 
 int queue_update_bounced(struct queue_store *store, uint64_t number)
 {
-	(void)store;
+	model_check_store(store);
 	(void)number;
 	return model_disk.fails || model_disk.keeps ? -EIO : 0;
 }
 
 int queue_update_leave(struct queue_store *store, uint64_t number, const char *service)
 {
-	(void)store;
+	model_check_store(store);
 	(void)number;
 	(void)service;
 	return 0;
@@ -168,7 +168,7 @@ struct queue_cleaner *queue_cleaner_new(struct queue_store *store, const char *c
 					size_t service_count,
 					const struct queue_cleaner_handler *handler, void *context)
 {
-	(void)store;
+	model_check_store(store);
 	(void)services;
 	(void)service_count;
 	(void)handler;
@@ -190,7 +190,7 @@ int queue_cleaner_step(struct queue_cleaner *cleaner)
 int queue_cleaner_sweep(struct queue_store *store, int64_t now_us,
 			void (*removed)(void *context, const char *path), void *context)
 {
-	(void)store;
+	model_check_store(store);
 	(void)now_us;
 	(void)removed;
 	(void)context;
@@ -210,7 +210,7 @@ int queue_cleaner_set_aside(struct queue_store *store, enum mail_stage stage, ui
 					  const struct queue_cleaner_finding *finding),
 			    void *context)
 {
-	(void)store;
+	model_check_store(store);
 	(void)stage;
 	(void)found;
 	(void)context;
@@ -221,7 +221,7 @@ int queue_update_set_due(struct queue_store *store, uint64_t number, int64_t due
 {
 	struct model_message *m = model_find(number);
 
-	(void)store;
+	model_check_store(store);
 	if (m == NULL)
 		return 0;
 	m->due_us = due_us;
@@ -247,7 +247,7 @@ int queue_update_open_data(struct queue_store *store, const enum mail_stage *sta
 {
 	int error = look_for_data(stage, number);
 
-	(void)store;
+	model_check_store(store);
 	if (error < 0)
 		return error;
 	model_disk.open_files++;
@@ -265,7 +265,7 @@ int queue_update_checksum_data(int file, uint64_t size, uint32_t *checksum_out)
 int queue_update_read_data(struct queue_store *store, const enum mail_stage *stage, uint64_t number,
 			   uint64_t size, struct buffer *data)
 {
-	(void)store;
+	model_check_store(store);
 	memset(buffer_reserve(data, size), 'x', size);
 	buffer_commit(data, size);
 	return look_for_data(stage, number);
@@ -281,14 +281,14 @@ int queue_update_read_beginning(struct queue_store *store, const enum mail_stage
 
 int queue_store_directory(const struct queue_store *store)
 {
-	(void)store;
+	model_check_store(store);
 	return 0;
 }
 
 void queue_store_path(const struct queue_store *store, enum queue_folder folder, const char *name,
 		      uint64_t number, char path[QUEUE_PATH_SIZE])
 {
-	(void)store;
+	model_check_store(store);
 	snprintf(path, QUEUE_PATH_SIZE, "%c%c%" PRIu64, folder == QUEUE_TODO ? 't' : 'i',
 		 name != NULL ? name[0] : '-', number);
 }
@@ -395,7 +395,7 @@ int queue_trigger_set_until(struct queue_store *store, struct str name, int64_t 
 {
 	char *place = find_trigger(name);
 
-	(void)store;
+	model_check_store(store);
 	(void)now_us;
 	(void)reason;
 	if (place == NULL)
@@ -411,7 +411,7 @@ int queue_trigger_set_until(struct queue_store *store, struct str name, int64_t 
 
 int queue_trigger_is_set(struct queue_store *store, struct str name)
 {
-	(void)store;
+	model_check_store(store);
 	if (name.length > 0 && model_disk.hides)
 		return -EIO;
 	return name.length > 0 && find_trigger(name) != NULL;
@@ -421,7 +421,7 @@ int queue_trigger_read_until(struct queue_store *store, struct str name, struct 
 {
 	const char *place = find_trigger(name);
 
-	(void)store;
+	model_check_store(store);
 	if (model_disk.hides)
 		return -EIO;
 	if (place == NULL)
@@ -434,7 +434,7 @@ int queue_trigger_release(struct queue_store *store, struct str name)
 {
 	char *place = find_trigger(name);
 
-	(void)store;
+	model_check_store(store);
 	if (place != NULL)
 		place[0] = '\0';
 	return 0;
@@ -445,7 +445,7 @@ int queue_trigger_each(struct queue_store *store, int (*each)(void *context, str
 {
 	int result = 0;
 
-	(void)store;
+	model_check_store(store);
 	if (model_disk.hides)
 		return -EIO;
 	for (size_t i = 0; result == 0 && i < COUNT_OF(triggers); i++)

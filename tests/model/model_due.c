@@ -13,7 +13,7 @@ static bool is_there;
 
 void queue_due_begin(struct queue_due_writer *writer, const struct queue_store *store)
 {
-	(void)store;
+	model_check_store(store);
 	queue_due_drop(writer);
 	memset(begun, 0, sizeof begun);
 	writer->is_begun = !model_once_in(LOST);
@@ -42,7 +42,7 @@ void queue_due_drop(struct queue_due_writer *writer)
 
 int queue_due_open(struct queue_due_reader *reader, const struct queue_store *store)
 {
-	(void)store;
+	model_check_store(store);
 	if (!is_there || model_once_in(LOST))
 		return -ENOENT;
 	reader->is_open = true;

@@ -86,7 +86,7 @@ static void *accepted_context;
 struct ipc_listener *ipc_listener_new(struct os_loop *loop, int listening,
 				      void (*call)(void *context, int socket), void *context)
 {
-	(void)loop;
+	model_check_loop(loop);
 	(void)listening;
 	accepted = call;
 	accepted_context = context;
@@ -103,7 +103,7 @@ struct ipc_channel *ipc_channel_new(struct os_loop *loop, int socket,
 {
 	struct ipc_channel *channel = memory_alloc_zero(1, sizeof *channel);
 
-	(void)loop;
+	model_check_loop(loop);
 	*channel = (struct ipc_channel){handler, context, &helpers[socket]};
 	helpers[socket].channel = channel;
 	return channel;
@@ -258,6 +258,7 @@ static void on_start(struct pretended *helper, uint32_t tag, struct str text, bo
 		(void)unpack_str(&body);
 		check_start(helper, m, job->deliveries[i]);
 	}
+	model_check_told(m, text);
 	if (m->is_verp && (job->count != 1 || str_find(sender, '[') >= 0))
 		model_fail("a job of %" PRIu64 " has %u recipients and one sender", m->id.number,
 			   job->count);

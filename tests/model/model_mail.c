@@ -2,6 +2,7 @@
 /* Messages as they come, and what must have become of them when they go: the ledger. */
 #include "base/checksum.h"
 #include "bounce/report.h"
+#include "ipc/job.h"
 #include "ipc/pack.h"
 #include "mail/verp.h"
 #include "model.h"
@@ -84,7 +85,8 @@ void model_add_mail(struct mail_envelope *envelope, bool is_report)
 		envelope->size = model_once_in(50) ? (uint64_t)QUEUE_BY_VALUE_MAX + model_random(2)
 						   : MODEL_SIZE;
 	envelope->id = m->id;
-	envelope->received = STR("model");
+	if (envelope->received.length == 0)
+		envelope->received = STR("model");
 	if (queue_control_write_envelope(&m->envelope, envelope) < 0)
 		model_fail("an envelope cannot be written");
 	queue_checksum_add_head(&m->envelope, buffer_view(&m->envelope),
@@ -129,6 +131,39 @@ struct model_message *model_mail_that_waits(const char *address, const char *tri
 	return model_find(number);
 }
 
+/* Texts that are as long as may be told, and longer. */
+static struct str long_text(struct arena *arena, size_t length)
+{
+	char *text = arena_alloc(arena, length);
+
+	memset(text, 'e', length);
+	return str_slice(text, length);
+}
+
+void model_set_wishes(struct mail_envelope *envelope, uint64_t number)
+{
+	struct arena *arena = envelope->arena;
+
+	envelope->utf8 = number % 2 == 1;
+	envelope->binary = number % 3 == 1;
+	envelope->require_tls = number % 5 == 1;
+	envelope->ret = number % 4 == 1   ? MAIL_RET_HEADERS
+			: number % 4 == 2 ? MAIL_RET_FULL
+					  : envelope->ret;
+	if (number % 7 < 3)
+		envelope->envid = long_text(arena, number % 7 == 0   ? MAIL_ENVID_MAX
+						   : number % 7 == 1 ? MAIL_ENVID_MAX + 1
+								     : 1);
+	if (number % 11 < 2)
+		envelope->received = long_text(arena, IPC_JOB_RECEIVED_MAX + number % 11);
+	for (size_t i = 0; i < envelope->recipient_count; i++)
+		if ((number + i) % 4 < 3)
+			envelope->recipients[i].original =
+				long_text(arena, (number + i) % 4 == 0   ? MAIL_ORCPT_MAX
+						 : (number + i) % 4 == 1 ? MAIL_ORCPT_MAX + 1
+									 : 7);
+}
+
 /* Domains tell what becomes of it: model_helpers.c. */
 void model_new_mail(uint32_t recipients)
 {
@@ -166,6 +201,7 @@ void model_new_mail(uint32_t recipients)
 				  1 + (int64_t)model_random(3 * HOUR_US / SECOND_US),
 				  model_wall_us);
 	}
+	model_set_wishes(envelope, next_number);
 	model_add_mail(envelope, false);
 	mail_envelope_free(envelope);
 }

@@ -75,13 +75,30 @@ unsigned os_load_processors(struct os_load *load)
 	return (unsigned)model_random(1000);
 }
 
-/* No load holds back mail here. */
+unsigned model_load;
+
 unsigned os_load_average(void)
 {
-	return 0;
+	return model_load;
 }
 
 /* --- the loop --- */
+
+static char places[2];
+struct os_loop *const model_loop = (void *)&places[0];
+struct queue_store *const model_store = (void *)&places[1];
+
+void model_check_loop(const struct os_loop *loop)
+{
+	if (loop != model_loop)
+		model_fail("not the manager's loop");
+}
+
+void model_check_store(const struct queue_store *store)
+{
+	if (store != model_store)
+		model_fail("not the manager's queue");
+}
 
 struct os_timer {
 	struct heap_node node;
@@ -96,7 +113,7 @@ void os_loop_defer(struct os_loop *loop, struct os_task *task)
 {
 	struct os_task **end = &tasks;
 
-	(void)loop;
+	model_check_loop(loop);
 	if (task->previous != NULL)
 		return;
 	while (*end != NULL)
@@ -108,7 +125,7 @@ void os_loop_defer(struct os_loop *loop, struct os_task *task)
 
 void os_task_cancel(struct os_loop *loop, struct os_task *task)
 {
-	(void)loop;
+	model_check_loop(loop);
 	if (task->previous == NULL)
 		return;
 	*task->previous = task->next;
@@ -122,7 +139,7 @@ void model_run_tasks(void)
 	while (tasks != NULL) {
 		struct os_task *task = tasks;
 
-		os_task_cancel(NULL, task);
+		os_task_cancel(model_loop, task);
 		task->call(task->context);
 	}
 }
@@ -131,7 +148,7 @@ struct os_timer *os_timer_new(struct os_loop *loop, void (*call)(void *context),
 {
 	struct os_timer *timer = memory_alloc_zero(1, sizeof *timer);
 
-	(void)loop;
+	model_check_loop(loop);
 	timer->call = call;
 	timer->context = context;
 	return timer;
@@ -202,7 +219,7 @@ struct os_watch *os_watch_new(struct os_loop *loop, int descriptor, unsigned eve
 {
 	struct os_watch *watch = memory_alloc_zero(1, sizeof *watch);
 
-	(void)loop;
+	model_check_loop(loop);
 	(void)events;
 	*watch = (struct os_watch){descriptor, call, context, watches};
 	watches = watch;

@@ -39,7 +39,7 @@ static int channel_to_queue;
 struct ipc_client *ipc_client_new(struct os_loop *loop, const char *path,
 				  const struct ipc_client_handler *handler, void *context)
 {
-	(void)loop;
+	model_check_loop(loop);
 	(void)path;
 	link_end.handler = handler;
 	link_end.context = context;
@@ -196,7 +196,7 @@ static struct queue_client_message *bouncing;
 
 struct queue_client *queue_client_new(struct os_loop *loop, const char *path, uint32_t stock)
 {
-	(void)loop;
+	model_check_loop(loop);
 	(void)path;
 	(void)stock;
 	return NULL;

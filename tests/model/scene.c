@@ -68,8 +68,10 @@ static void start(void)
 						  {"remote", "token"},
 						  {"local", "token"},
 						  {"lmtp", "token"},
-						  {"list", "token"}},
-						 5};
+						  {"list", "token"},
+						  {"pipe", "token"},
+						  {"mailbox", "token"}},
+						 7};
 	const struct manager_peers peers = {.listening = MODEL_LISTENING,
 					    .notify = MODEL_NOTIFY,
 					    .queue_path = "queue",
@@ -77,13 +79,15 @@ static void start(void)
 							[MANAGER_REMOTE] = {"remote", 2},
 							[MANAGER_LOCAL] = {"local", 3},
 							[MANAGER_LMTP] = {"lmtp", 3},
-							[MANAGER_LIST] = {"list", 5}},
+							[MANAGER_LIST] = {"list", 5},
+							[MANAGER_PIPE] = {"pipe", 3},
+							[MANAGER_MAILBOX] = {"mailbox", 3}},
 					    .tokens = &tokens,
 					    .owner = 4};
 
 	told[0] = scene_config;
 	is_stopping = is_stopped = false;
-	scene_manager = manager_new(NULL, NULL, &told[0], &peers, on_ready, NULL);
+	scene_manager = manager_new(model_loop, model_store, &told[0], &peers, on_ready, NULL);
 	model_queue_connects();
 	model_connect_helpers();
 }

@@ -546,7 +546,7 @@ static void a_scan_reads_the_triggers(void **state)
 	mail_id_format(m->id, name + strlen(name));
 	assert_true(model_has_trigger(name));
 	scene_pass(HOUR_US / 2);
-	assert_int_equal(queue_trigger_release(NULL, str_from(name)), 0);
+	assert_int_equal(queue_trigger_release(model_store, str_from(name)), 0);
 	scene_pass(MINUTE_US);
 	assert_false(scene_is_tried(m, 1));
 	scene_pass(HOUR_US / 2);
@@ -578,7 +578,7 @@ static void what_is_waited_for_is_told(void **state)
 
 static void set_trigger(const char *name)
 {
-	while (queue_trigger_set_until(NULL, str_from(name), 0, STR(""), STR("")) < 0)
+	while (queue_trigger_set_until(model_store, str_from(name), 0, STR(""), STR("")) < 0)
 		continue; /* the disk fails now and then */
 }
 
@@ -688,7 +688,7 @@ static void a_scan_ends_holds_until_what_is_gone(void **state)
 		assert_string_equal(scene_order_until("hold", m[i], "the.moon"), "ok");
 	}
 	scene_pass(DAY_US);
-	assert_int_equal(queue_trigger_release(NULL, STR("the.moon")), 0);
+	assert_int_equal(queue_trigger_release(model_store, STR("the.moon")), 0);
 	scene_pass(HOUR_US);
 	for (size_t i = 0; i < COUNT_OF(m); i++) {
 		char name[MAIL_ID_SIZE + 8] = "hold.";
@@ -727,7 +727,7 @@ static void a_hold_until_an_event_may_be_removed_by_hand(void **state)
 	scene_pass(HOUR_US / 2);
 	assert_true(scene_waits(m));
 	mail_id_format(m->id, name + strlen(name));
-	assert_int_equal(queue_trigger_release(NULL, str_from(name)), 0);
+	assert_int_equal(queue_trigger_release(model_store, str_from(name)), 0);
 	scene_pass(HOUR_US);
 	assert_true(scene_is_tried(m, 1));
 	scene_end();

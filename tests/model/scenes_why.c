@@ -90,7 +90,7 @@ static struct model_message *wait_for_event(void)
 {
 	struct model_message *m;
 
-	while (queue_trigger_set_until(NULL, STR("the.moon"), 0, STR(""), STR("")) < 0)
+	while (queue_trigger_set_until(model_store, STR("the.moon"), 0, STR(""), STR("")) < 0)
 		continue; /* the disk fails now and then */
 	m = model_mail_that_waits("r@fast.example", "the.moon");
 	model_resolve(MODEL_KNOWN);

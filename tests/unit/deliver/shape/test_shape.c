@@ -185,6 +185,7 @@ static void messages_of_a_session_are_apart(void **state)
 	assert_false(next(&hold, "a.example", 1));
 	assert_int_equal(world.wait.us, 2 * SECOND_US);
 	assert_true(world.wait.is_delay);
+	assert_string_equal(world.wait.reason, "mx: a delay between messages");
 	world.now_us += 2 * SECOND_US;
 	assert_true(next(&hold, "a.example", 1));
 	shape_leave(&hold, world.now_us);
