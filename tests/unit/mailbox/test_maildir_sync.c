@@ -333,11 +333,37 @@ static void the_first_error(void **state)
 	assert_string_equal(work.doing, "first");
 }
 
+static int root_error;
+
+int __wrap_os_file_info_at(int directory, const char *path, struct os_file_info *info_out);
+int __wrap_os_file_info_at(int directory, const char *path, struct os_file_info *info_out)
+{
+	assert_int_equal(directory, OS_FILE_HERE);
+	assert_string_equal(path, "/");
+	*info_out = (struct os_file_info){.device = 2};
+	return root_error;
+}
+
+/* Whose writes must not be waited for. */
+static void the_root_file_system(void **state)
+{
+	(void)state;
+	for (root_error = -EIO; root_error <= 0; root_error += EIO) {
+		struct maildir *maildir = maildir_new("host", MAILDIR_SYNC_AUTO);
+
+		assert_int_equal(maildir->root_device, root_error == 0 ? 2 : 0);
+		assert_int_equal(maildir->order.device, 0);
+		maildir_free(maildir);
+	}
+	maildir_free(NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(any_group),
 		cmocka_unit_test(the_first_error),
+		cmocka_unit_test(the_root_file_system),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

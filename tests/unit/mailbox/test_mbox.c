@@ -6,6 +6,7 @@
 #include "mbox_disk.h"
 #include "os/clock.h"
 #include "os/file/range.h"
+#include "os/file/reason.h"
 #include "scratch.h"
 #include "test.h"
 #include <errno.h>
@@ -305,6 +306,7 @@ static void begin_with_old(void)
 static void after_an_error_nothing_is_torn(void **state)
 {
 	static const int errors[] = {-ENOSPC, -EDQUOT, -EIO, -EFBIG, -EACCES};
+	static const char *const statuses[] = {"4.3.1", "4.2.2", "4.3.0", "4.3.0", "4.3.0"};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(errors); i++) {
@@ -319,7 +321,13 @@ static void after_an_error_nothing_is_torn(void **state)
 			if (delivery.verdict.class == MAIL_OK)
 				assert_non_null(strstr(read_text(box), FIRST_STORED));
 			else
-				assert_int_equal(delivery.verdict.class, MAIL_WAIT);
+				assert_string_equal(delivery.verdict.status, statuses[i]);
+			if (strcmp(delivery.verdict.status, "4.3.0") == 0) {
+				assert_memory_equal(delivery.verdict.text, "Cannot ", 7);
+				assert_non_null(
+					strstr(delivery.verdict.text, os_file_reason(errors[i])));
+			}
+			assert_false(delivery.is_locked);
 			mbox_disk_reset();
 			/* it would be tried again after a lock was left for a while */
 			assert_stored(SECOND);
@@ -327,6 +335,31 @@ static void after_an_error_nothing_is_torn(void **state)
 			assert_non_null(strstr(read_text(box), SECOND_STORED));
 		}
 	}
+}
+
+static struct mail_verdict deliver_marked(const char *text)
+{
+	struct mbox *mbox = mbox_new("mx1.example.org");
+	struct maildir_delivery delivery = delivery_of(text);
+
+	delivery.site_key = (struct hash_key){1, 2};
+	mbox_deliver_group(mbox, getuid(), &delivery, 1);
+	mbox_free(mbox);
+	mbox_free(NULL);
+	return delivery.verdict;
+}
+
+/* What was written into a mailbox comes back to it: a mark shows that. */
+static void a_loop_ends(void **state)
+{
+	char stored[2000];
+
+	(void)state;
+	assert_string_equal(deliver_marked(FIRST).status, "2.0.0");
+	snprintf(stored, sizeof stored, "%s", strchr(read_text(box), '\n') + 1);
+	assert_string_equal(deliver_marked(stored).status, "5.4.6");
+	assert_string_equal(strchr(read_text(box), '\n') + 1, stored);
+	assert_false(is_there(lock));
 }
 
 /* The process dies at each call in turn; the next one finds what it has left. */
@@ -579,6 +612,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(messages_of_one_mailbox_are_synced_together, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(after_an_error_nothing_is_torn, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_loop_ends, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(after_a_death_nothing_is_torn, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(after_a_death_in_a_group_nothing_is_torn, set_up,
 						tear_down),

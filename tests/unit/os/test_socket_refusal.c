@@ -346,6 +346,38 @@ static const struct refusal_case cases[] = {
 	{"os_system_log_send", send_to_system_log, NULL, NULL},
 };
 
+/* What else the kernel adds is no descriptor. */
+static void descriptors_among_credentials(void **state)
+{
+	static const int on = 1;
+	int descriptors[OS_SOCKET_DESCRIPTORS], sent[OS_SOCKET_DESCRIPTORS + 1];
+
+	(void)state;
+	assert_int_equal(setsockopt(pair[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on), 0);
+	for (size_t i = 0; i < COUNT_OF(sent); i++)
+		sent[i] = pair[1];
+	for (size_t count = 0; count <= OS_SOCKET_DESCRIPTORS; count++) {
+		struct os_socket_sender sender;
+		size_t received = 99;
+		char byte;
+
+		if (count > 8)
+			count = OS_SOCKET_DESCRIPTORS;
+		assert_int_equal(os_socket_send(pair[1], "a", 1, sent, count), 1);
+		/* the kernel has room for fewer beside the credentials */
+		assert_int_equal(os_socket_receive(pair[0], &byte, 1, descriptors, &received), 1);
+		assert_true(count > 8 ? received <= count : received == count);
+		for (size_t i = 0; i < received; i++) {
+			assert_int_equal(fcntl(descriptors[i], F_GETFD), FD_CLOEXEC);
+			close(descriptors[i]);
+		}
+		assert_int_equal(os_socket_send(pair[1], "b", 1, NULL, 0), 1);
+		assert_int_equal(os_socket_receive_from(pair[0], &byte, 1, &sender), 1);
+		assert_int_equal(sender.user, getuid());
+	}
+	assert_int_equal(os_socket_send(pair[1], "a", 1, sent, OS_SOCKET_DESCRIPTORS + 1), -EINVAL);
+}
+
 static void each_call_fails_once(void **state)
 {
 	(void)state;
@@ -374,6 +406,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(each_call_fails_once, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(descriptors_among_credentials, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
