@@ -28,6 +28,9 @@ static const char FIRST_STORED[] = FROM TRACE "Subject: first\n\none\ntwo\n\n";
 static const char SECOND[] = "Subject: second\r\n\r\nthree\r\n";
 static const char SECOND_STORED[] = FROM TRACE "Subject: second\n\nthree\n\n";
 
+static const char THIRD[] = "Subject: third\r\n\r\nfour\r\n";
+static const char THIRD_STORED[] = FROM TRACE "Subject: third\n\nfour\n\n";
+
 static char root[SCRATCH_SIZE];
 static char box[128];
 static char lock[128];
@@ -285,7 +288,7 @@ static void messages_of_one_mailbox_are_synced_together(void **state)
 /* Whether TEXT is what was there and each message once or not at all. */
 static bool is_whole(const char *text)
 {
-	static const char *const parts[] = {FIRST_STORED, SECOND_STORED};
+	static const char *const parts[] = {FIRST_STORED, SECOND_STORED, THIRD_STORED};
 
 	if (strncmp(text, OLD, strlen(OLD)) != 0)
 		return false;
@@ -385,6 +388,38 @@ static void after_a_death_nothing_is_torn(void **state)
 		assert_false(is_there(lock));
 	}
 	assert_true(recovered > 0);
+}
+
+/* The process dies at each call, and each call of the next one fails: the one after that finds what
+ * both have left. */
+static void after_a_death_and_an_error_nothing_is_torn(void **state)
+{
+	bool is_reached = true;
+
+	(void)state;
+	for (size_t call = 1; is_reached; call++) {
+		for (size_t failed = 1;; failed++) {
+			struct maildir_delivery delivery;
+			bool has_failed;
+
+			begin_with_old();
+			mbox_disk_die(call);
+			(void)deliver(FIRST);
+			is_reached = mbox_disk_is_reached();
+			mbox_disk_reset();
+			mbox_disk_fail(failed, -EIO);
+			delivery = deliver(SECOND);
+			has_failed = mbox_disk_is_reached();
+			mbox_disk_reset();
+			assert_stored(THIRD);
+			assert_true(is_whole(read_text(box)));
+			assert_non_null(strstr(read_text(box), THIRD_STORED));
+			if (delivery.verdict.class == MAIL_OK)
+				assert_non_null(strstr(read_text(box), SECOND_STORED));
+			if (!has_failed || !is_reached)
+				break;
+		}
+	}
 }
 
 /* Also if several were being written: those before the last one may be there twice later. */
@@ -614,6 +649,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(after_an_error_nothing_is_torn, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_loop_ends, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(after_a_death_nothing_is_torn, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(after_a_death_and_an_error_nothing_is_torn, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(after_a_death_in_a_group_nothing_is_torn, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_process_that_locks_is_respected, set_up,

@@ -378,6 +378,37 @@ static void descriptors_among_credentials(void **state)
 	assert_int_equal(os_socket_send(pair[1], "a", 1, sent, OS_SOCKET_DESCRIPTORS + 1), -EINVAL);
 }
 
+/* Who sent it is not known, and what was in SENDER counts for nothing. */
+static void a_sender_without_credentials(void **state)
+{
+	struct os_socket_sender sender = {.user = 0, .size = 77};
+	char byte;
+
+	(void)state;
+	assert_int_equal(write(pair[1], "a", 1), 1);
+	assert_int_equal(os_socket_receive_from(pair[0], &byte, 1, &sender), 1);
+	assert_int_equal(sender.user, (uid_t)-1);
+	assert_true(sender.size <= sizeof(sa_family_t));
+}
+
+/* Another process connects to what is local, and to nothing else. */
+static void what_a_connector_is_for(void **state)
+{
+	int asking = fcntl(pair[0], F_DUPFD_CLOEXEC, 0);
+	char question[OS_SOCKET_TEXT_SIZE];
+
+	(void)state;
+	os_connector_use(asking);
+	assert_int_equal(connect_v4(), 0);
+	assert_int_equal(connect_from(), 0);
+	assert_int_equal(connect_udp(), 0);
+	assert_int_equal(recv(pair[1], question, sizeof question, MSG_DONTWAIT), -1);
+	assert_int_equal(connect_unix(), -ETIMEDOUT); /* nobody answers */
+	assert_true(recv(pair[1], question, sizeof question, MSG_DONTWAIT) > 0);
+	os_connector_use(-1);
+	assert_int_equal(connect_unix(), 0);
+}
+
 static void each_call_fails_once(void **state)
 {
 	(void)state;
@@ -406,6 +437,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(each_call_fails_once, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_sender_without_credentials, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_a_connector_is_for, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(descriptors_among_credentials, set_up, tear_down),
 	};
 
