@@ -133,7 +133,8 @@ static void what_cannot_be_decoded(void **state)
 
 	(void)state;
 	decode_content_by(&content, "exit 0", "it is too large to be decoded");
-	content = (struct ipc_content){.file = open("/", O_RDONLY | O_CLOEXEC), .size = 10};
+	content = (struct ipc_content){.file = open("/", O_RDONLY | O_CLOEXEC),
+				       .size = DECODE_APART_MAX};
 	decode_content_by(&content, "read x", "the message cannot be read");
 	/* a process that cannot be started: there are no descriptors for it */
 	{
