@@ -24,14 +24,27 @@ static struct {
 	bool has_failed;
 } played;
 
-int __real_record_run(struct record_sql *sql, struct record_call *call);
-int __wrap_record_run(struct record_sql *sql, struct record_call *call);
-int __wrap_record_run(struct record_sql *sql, struct record_call *call)
+static struct record_driver driver; /* SQLite's, but for RUN */
+static int (*run_by_sqlite)(struct record_sql *sql, struct record_call *call);
+
+static int run_or_fail(struct record_sql *sql, struct record_call *call)
 {
-	if (sql->failed != 0 || ++played.calls != played.fails_at)
-		return __real_record_run(sql, call);
+	if (++played.calls != played.fails_at)
+		return run_by_sqlite(sql, call);
 	played.has_failed = true;
 	return record_sql_fail(sql, -EIO, "the disk\n is gone\x7f");
+}
+
+static struct record *new_record(void)
+{
+	struct record *record = record_sqlite_new(file);
+	struct record_sql *sql = record_sql_of(record);
+
+	driver = *sql->driver;
+	run_by_sqlite = driver.run;
+	driver.run = run_or_fail;
+	sql->driver = &driver;
+	return record;
 }
 
 /* --- one life of the record --- */
@@ -274,7 +287,7 @@ static bool live_once(int fails_at)
 	size_t step = 0;
 
 	empty_record();
-	life.record = record_sqlite_new(file);
+	life.record = new_record();
 	assert_int_equal(record_begin(life.record), 0); /* the tables are made */
 	assert_int_equal(record_commit(life.record), 0);
 	played.calls = 0;
@@ -317,7 +330,8 @@ static void each_statement_fails_once(void **state)
 	assert_false(live_once(0));
 	while (live_once(++statement))
 		;
-	assert_true(statement > 20);
+	if (statement < 30)
+		fail_msg("%d statements", statement);
 }
 
 static int set_up(void **state)
