@@ -365,6 +365,30 @@ static void a_loop_ends(void **state)
 	assert_false(is_there(lock));
 }
 
+/* What has the name of the new lock file cannot be removed: that is said, and no lock is taken that
+ * somebody has. */
+static void what_is_in_the_way_of_a_lock_file(void **state)
+{
+	char spare[SCRATCH_SIZE + 80];
+
+	(void)state;
+	snprintf(spare, sizeof spare, "%s/.lk.mx1.example.org.%s", root, strrchr(box, '/') + 1);
+	for (int is_locked = 0; is_locked < 2; is_locked++) {
+		struct maildir_delivery delivery;
+
+		begin_with_old();
+		assert_int_equal(mkdir(spare, 0700), 0);
+		if (is_locked == 1)
+			write_text(lock, "1\n");
+		delivery = deliver(FIRST);
+		assert_string_equal(delivery.verdict.status, "4.3.0");
+		assert_non_null(strstr(delivery.verdict.text, os_file_reason(-EISDIR)));
+		assert_string_equal(read_text(box), OLD);
+		assert_int_equal(is_there(lock), is_locked);
+		assert_int_equal(rmdir(spare), 0);
+	}
+}
+
 /* The process dies at each call in turn; the next one finds what it has left. */
 static void after_a_death_nothing_is_torn(void **state)
 {
@@ -648,6 +672,8 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(after_an_error_nothing_is_torn, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_loop_ends, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_is_in_the_way_of_a_lock_file, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(after_a_death_nothing_is_torn, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(after_a_death_and_an_error_nothing_is_torn, set_up,
 						tear_down),
