@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: ISC
-/* Errors of OpenSSL as one line: any that wait, in their order, with what they have to say. */
+/* Errors of OpenSSL as one line: any that wait, in their order, with what they have to say. And
+ * digests as texts. */
 #include "chance.h"
 #include "test.h"
+#include "tls/client/internal.h"
 #include "tls/internal.h"
 #include <errno.h>
 #include <openssl/err.h>
@@ -83,11 +85,45 @@ static void errors_are_forgotten(void **state)
 	buffer_clear(&out);
 }
 
+/* --- fingerprints --- */
+
+/* Each byte at each place of a digest. */
+static void each_byte_of_a_fingerprint(void **state)
+{
+	static const char digits[] = "0123456789abcdef";
+	char text[2 * TLS_SHA256_SIZE + 2], digest[TLS_SHA256_SIZE];
+
+	(void)state;
+	for (size_t place = 0; place < 2 * (size_t)TLS_SHA256_SIZE; place++)
+		for (int byte = 1; byte < 256; byte++) {
+			const char *digit =
+				strchr(digits, byte >= 'A' && byte <= 'F' ? byte + 32 : byte);
+			size_t value = digit != NULL ? (size_t)(digit - digits) : 0;
+
+			memset(text, '5', sizeof text);
+			text[2 * TLS_SHA256_SIZE] = '\0';
+			text[place] = (char)byte;
+			assert_int_equal(tls_fingerprint_parse(text, digest), digit != NULL);
+			for (size_t i = 0; digit != NULL && i < TLS_SHA256_SIZE; i++)
+				assert_int_equal((unsigned char)digest[i], i != place / 2 ? 0x55
+									   : place % 2 == 0
+										   ? value * 16 + 5
+										   : 0x50 + value);
+		}
+	memset(text, '5', sizeof text);
+	text[2 * TLS_SHA256_SIZE + 1] = '\0';
+	assert_false(tls_fingerprint_parse(text, digest));
+	text[2 * TLS_SHA256_SIZE - 1] = '\0';
+	assert_false(tls_fingerprint_parse(text, digest));
+	assert_false(tls_fingerprint_parse("", digest));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(any_errors),
 		cmocka_unit_test(errors_are_forgotten),
+		cmocka_unit_test(each_byte_of_a_fingerprint),
 	};
 
 	OPENSSL_init_ssl(OPENSSL_INIT_LOAD_SSL_STRINGS, NULL); /* the texts of its errors */
