@@ -433,7 +433,9 @@ static void expect_sweep(void)
 static void let_keeper_time_pass(void)
 {
 	static const int64_t spans_us[] = {SECOND_US, MINUTE_US, 5 * MINUTE_US, HOUR_US, DAY_US};
-	int64_t until_us = os_clock_boot_us() + spans_us[fake_random(5)] + fake_random(1000000);
+	/* exactly so long, or a moment less, or some more */
+	int64_t more_us = fake_random(2) == 0 ? (int64_t)fake_random(2) - 1 : fake_random(1000000);
+	int64_t until_us = os_clock_boot_us() + spans_us[fake_random(5)] + more_us;
 
 	/* no sweep is missed; most are without anything to do */
 	while (model.sweep_us <= until_us) {
