@@ -31,6 +31,9 @@ struct played {
 	char log[4096];                   /* a line for each call that configures it */
 	int calls, fails_at;              /* their number; which one fails, from 1 */
 	int resolvconf_error, system_error;
+	int descriptor; /* that its thread writes to; */
+	int process_error;
+	unsigned processed; /* how often that was read */
 };
 
 extern struct played played;

@@ -4,6 +4,7 @@
  * order of answers, cancellations and time-outs; /etc/hosts before it; how it is configured. What a
  * query gets is compared with a table.
  */
+#include "base/panic.h"
 #include "base/timestamp.h"
 #include "chance.h"
 #include "dns/hosts.h"
@@ -13,8 +14,10 @@
 #include "os/clock.h"
 #include "test.h"
 #include <errno.h>
+#include <setjmp.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { QUERIES_MAX = 60, TURNS = PLAYED_QUESTIONS, LONG = 300 };
 
@@ -378,10 +381,50 @@ static void errors_of_the_system(void **state)
 	begin_configuration(0);
 }
 
+/* --- its thread --- */
+
+static jmp_buf end;
+static int end_error;
+
+static void on_end(const char *what, int error)
+{
+	assert_non_null(strstr(what, "libunbound's thread"));
+	end_error = error;
+	longjmp(end, 1);
+}
+
+/* What it writes is read; what cannot be understood, or asked, ends the process. */
+static void a_thread_that_cannot_be_understood(void **state)
+{
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	played.descriptor = ends[0];
+	cannot_begin_by(on_end);
+	assert_int_equal(dns_resolver_new(NULL, "192.0.2.53", &resolver), 0);
+	assert_false(fake_play_file());
+	assert_int_equal(write(ends[1], "a", 1), 1);
+	assert_true(fake_play_file());
+	assert_int_equal(played.processed, 1);
+	for (int error = -1; error <= 1; error += 2) {
+		played.process_error = error;
+		end_error = 0;
+		if (setjmp(end) == 0)
+			(void)fake_play_file();
+		assert_int_equal(end_error, -EPIPE);
+	}
+	dns_resolver_free(resolver);
+	cannot_begin_by(NULL);
+	close(ends[0]);
+	close(ends[1]);
+}
+
 static int set_up(void **state)
 {
 	(void)state;
 	memset(&played, 0, sizeof played);
+	played.descriptor = 99;
 	for (size_t i = 0; i < LONG; i++)
 		long_text[i] = i % 50 == 40 ? '.' : 'x';
 	fake_begin(1);
@@ -394,6 +437,7 @@ int main(void)
 		cmocka_unit_test_setup(any_order_of_answers, set_up),
 		cmocka_unit_test_setup(how_it_is_configured, set_up),
 		cmocka_unit_test_setup(errors_of_the_system, set_up),
+		cmocka_unit_test_setup(a_thread_that_cannot_be_understood, set_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -151,10 +151,62 @@ static void a_helper_of_ones_own(void **state)
 	assert_int_equal(waitpid(helper, NULL, 0), helper);
 }
 
+/* --- who has started this --- */
+
+static struct passwd *caller;
+
+struct passwd *getpwuid(uid_t user)
+{
+	assert_int_equal(user, getuid());
+	return caller;
+}
+
+static void who_is_the_caller(void **state)
+{
+	static char long_name[200];
+	static const struct {
+		const char *name, *gecos;
+		const char *expected_name, *expected_full;
+	} rows[] = {
+		{"ann", "Ann Example,Room 1,,", "ann", "Ann Example"},
+		{"ann", "Ann Example", "ann", "Ann Example"},
+		{"ann", ",x", "ann", ""},
+		{"ann", "", "ann", ""},
+		{"ann", NULL, "ann", ""},
+		{long_name, long_name, NULL, NULL},
+	};
+
+	(void)state;
+	memset(long_name, 'n', sizeof long_name - 1);
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct passwd entry = {.pw_name = (char *)(uintptr_t)rows[i].name,
+				       .pw_gecos = (char *)(uintptr_t)rows[i].gecos};
+		struct os_process_caller found;
+
+		memset(&found, 0x5a, sizeof found);
+		caller = &entry;
+		os_process_caller_find(&found);
+		assert_int_equal(found.id, getuid());
+		if (rows[i].expected_name == NULL) {
+			assert_int_equal(strlen(found.name), sizeof found.name - 1);
+			assert_int_equal(strlen(found.full_name), sizeof found.full_name - 1);
+			continue;
+		}
+		assert_string_equal(found.name, rows[i].expected_name);
+		assert_string_equal(found.full_name, rows[i].expected_full);
+		/* nobody knows */
+		caller = NULL;
+		os_process_caller_find(&found);
+		assert_true(found.id == getuid() && found.name[0] == '\0' &&
+			    found.full_name[0] == '\0');
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_failure_is_no_answer),
+		cmocka_unit_test(who_is_the_caller),
 		cmocka_unit_test(a_helper_of_ones_own),
 		cmocka_unit_test(a_helper_is_not_waited_for),
 	};
