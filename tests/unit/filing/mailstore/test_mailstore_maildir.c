@@ -7,8 +7,8 @@
 #include "base/timestamp.h"
 #include "chance.h"
 #include "filing/decode/identity.h"
+#include "filing/mailstore/internal.h"
 #include "filing/mailstore/maildir.h"
-#include "filing/mailstore/mailstore.h"
 #include "os/clock.h"
 #include "os/file/file.h"
 #include "test.h"
@@ -515,9 +515,32 @@ static void any_folder(void **state)
 	mailstore_free(NULL);
 }
 
+static int gate_result;
+
+static int pass_gate(void *context)
+{
+	assert_ptr_equal(context, &gate_result);
+	return gate_result;
+}
+
+/* Nothing is appended once the lock is lost. */
+static void a_gate(void **state)
+{
+	const struct mailstore_gate gate = {pass_gate, &gate_result};
+	struct mailstore_append append = {.recipient = STR("")};
+
+	(void)state;
+	assert_true(mailstore_may_append(NULL, &append));
+	for (gate_result = -1; gate_result <= 1; gate_result++) {
+		append.verdict = (struct mail_verdict){0};
+		assert_int_equal(mailstore_may_append(&gate, &append), gate_result == 0);
+		assert_string_equal(append.verdict.status, gate_result == 0 ? "" : "4.3.0");
+	}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(any_folder)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(any_folder), cmocka_unit_test(a_gate)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
