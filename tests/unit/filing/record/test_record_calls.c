@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: ISC
 /*
- * Each statement of each operation on the record fails once: the operation says so, nothing is made
- * of what was done before it, and the next one is as if nothing had been; with SQLite.
+ * Each statement of each operation on the record fails once, and each call of SQLite and of its
+ * lock: the operation says so, nothing is made of what was done before it, and the next one is as
+ * if nothing had been.
  */
+#include "filing/lock/file.h"
 #include "filing/record/internal.h"
 #include "filing/record/sqlite/sqlite.h"
 #include "record_scene.h"
 #include "scratch.h"
 #include "test.h"
 #include <errno.h>
+#include <sqlite3.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
-enum { COPIES = 70 /* more than are asked for at once */, OLD_US = 5000 };
+enum { COPIES = 66 /* more than are asked for at once */, OLD_US = 5000 };
 
-static char directory[SCRATCH_SIZE];
+static char directory[] = "/dev/shm/test_record_calls.XXXXXX"; /* nothing is really synced */
 static char file[SCRATCH_SIZE + 10];
 
 /* --- statements --- */
@@ -22,6 +26,7 @@ static char file[SCRATCH_SIZE + 10];
 static struct {
 	int calls, fails_at; /* 0: none */
 	bool has_failed;
+	bool is_of_sqlite; /* its calls count, not our statements */
 } played;
 
 static struct record_driver driver; /* SQLite's, but for RUN */
@@ -29,7 +34,7 @@ static int (*run_by_sqlite)(struct record_sql *sql, struct record_call *call);
 
 static int run_or_fail(struct record_sql *sql, struct record_call *call)
 {
-	if (++played.calls != played.fails_at)
+	if (played.is_of_sqlite || ++played.calls != played.fails_at)
 		return run_by_sqlite(sql, call);
 	played.has_failed = true;
 	return record_sql_fail(sql, -EIO, "the disk\n is gone\x7f");
@@ -45,6 +50,67 @@ static struct record *new_record(void)
 	driver.run = run_or_fail;
 	sql->driver = &driver;
 	return record;
+}
+
+/* --- calls --- */
+
+static int sqlite_error; /* what SQLite says of its last call, if that was played */
+
+static bool does_call_fail(void)
+{
+	sqlite_error = 0;
+	if (!played.is_of_sqlite || ++played.calls != played.fails_at)
+		return false;
+	played.has_failed = true;
+	sqlite_error = SQLITE_IOERR;
+	return true;
+}
+
+int __real_sqlite3_step(sqlite3_stmt *statement);
+int __wrap_sqlite3_step(sqlite3_stmt *statement);
+int __wrap_sqlite3_step(sqlite3_stmt *statement)
+{
+	return does_call_fail() ? SQLITE_IOERR : __real_sqlite3_step(statement);
+}
+
+int __real_sqlite3_prepare_v3(sqlite3 *database, const char *text, int length, unsigned flags,
+			      sqlite3_stmt **out, const char **rest);
+int __wrap_sqlite3_prepare_v3(sqlite3 *database, const char *text, int length, unsigned flags,
+			      sqlite3_stmt **out, const char **rest);
+int __wrap_sqlite3_prepare_v3(sqlite3 *database, const char *text, int length, unsigned flags,
+			      sqlite3_stmt **out, const char **rest)
+{
+	*out = NULL;
+	return does_call_fail()
+		       ? SQLITE_IOERR
+		       : __real_sqlite3_prepare_v3(database, text, length, flags, out, rest);
+}
+
+int __real_sqlite3_exec(sqlite3 *database, const char *text, void *call, void *context,
+			char **error);
+int __wrap_sqlite3_exec(sqlite3 *database, const char *text, void *call, void *context,
+			char **error);
+int __wrap_sqlite3_exec(sqlite3 *database, const char *text, void *call, void *context,
+			char **error)
+{
+	/* what tidies up is not to fail */
+	if (strcmp(text, "ROLLBACK") != 0 && does_call_fail())
+		return SQLITE_IOERR;
+	return __real_sqlite3_exec(database, text, call, context, error);
+}
+
+int __real_sqlite3_extended_errcode(sqlite3 *database);
+int __wrap_sqlite3_extended_errcode(sqlite3 *database);
+int __wrap_sqlite3_extended_errcode(sqlite3 *database)
+{
+	return sqlite_error != 0 ? sqlite_error : __real_sqlite3_extended_errcode(database);
+}
+
+int __real_lock_file_take(struct lock_file *lock, const struct lock_name *name);
+int __wrap_lock_file_take(struct lock_file *lock, const struct lock_name *name);
+int __wrap_lock_file_take(struct lock_file *lock, const struct lock_name *name)
+{
+	return does_call_fail() ? -EIO : __real_lock_file_take(lock, name);
 }
 
 /* --- one life of the record --- */
@@ -286,6 +352,7 @@ static bool live_once(int fails_at)
 {
 	size_t step = 0;
 
+	played.fails_at = 0;
 	empty_record();
 	life.record = new_record();
 	assert_int_equal(record_begin(life.record), 0); /* the tables are made */
@@ -297,7 +364,8 @@ static bool live_once(int fails_at)
 		int error = steps[step]();
 
 		if (error != (played.has_failed ? -EIO : 0))
-			fail_msg("step %zu, statement %d: %d %s", step, fails_at, error,
+			fail_msg("step %zu, call %d%s: %d %s", step, fails_at,
+				 played.is_of_sqlite ? " of SQLite" : "", error,
 				 record_error(life.record));
 		if (played.has_failed)
 			break;
@@ -305,13 +373,15 @@ static bool live_once(int fails_at)
 	if (played.has_failed) {
 		bool was_committed = step >= COUNT_OF(steps) - 2;
 
-		assert_string_equal(record_error(life.record), "the disk  is gone ");
+		if (!played.is_of_sqlite)
+			assert_string_equal(record_error(life.record), "the disk  is gone ");
 		/* nothing goes on until it is rolled back */
 		if (!was_committed) {
 			assert_int_equal(record_commit(life.record), -EIO);
 			record_rollback(life.record);
 		}
 		assert_int_equal(count_messages(), was_committed ? 3 : 0);
+		played.fails_at = 0;
 		assert_int_equal(record_begin(life.record), 0);
 		record_rollback(life.record);
 	} else {
@@ -320,6 +390,18 @@ static bool live_once(int fails_at)
 	}
 	record_free(life.record);
 	return played.has_failed;
+}
+
+static void each_call_of_sqlite_fails_once(void **state)
+{
+	int call = 0;
+
+	(void)state;
+	played.is_of_sqlite = true;
+	while (live_once(++call))
+		;
+	played.is_of_sqlite = false;
+	assert_true(call > 100);
 }
 
 static void each_statement_fails_once(void **state)
@@ -338,7 +420,8 @@ static int set_up(void **state)
 {
 	(void)state;
 	alarm(120);
-	if (scratch_make(directory) != 0)
+	strcpy(directory + sizeof directory - 7, "XXXXXX");
+	if (mkdtemp(directory) == NULL)
 		return -1;
 	snprintf(file, sizeof file, "%s/record", directory);
 	return 0;
@@ -354,6 +437,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(each_statement_fails_once, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(each_call_of_sqlite_fails_once, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
