@@ -365,6 +365,37 @@ static void a_loop_ends(void **state)
 	assert_false(is_there(lock));
 }
 
+/* Somebody makes or removes the file between the look at its name and its opening, the second call:
+ * it is tried again. */
+static void a_file_that_comes_or_goes(void **state)
+{
+	static const struct {
+		bool is_there;
+		int error;
+		const char *status;
+	} rows[] = {{false, -EEXIST, "4.2.0"},
+		    {true, -ENOENT, "4.2.0"},
+		    {false, -ENOENT, "4.3.0"}, /* the folder is missing */
+		    {true, -EACCES, "4.3.0"},
+		    {false, -EACCES, "4.3.0"}};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct maildir_delivery delivery;
+
+		empty_root();
+		if (rows[i].is_there)
+			write_text(box, OLD);
+		mbox_disk_reset();
+		mbox_disk_fail(2, rows[i].error);
+		delivery = deliver(FIRST);
+		assert_true(mbox_disk_is_reached());
+		assert_string_equal(delivery.verdict.status, rows[i].status);
+		assert_int_equal(delivery.is_locked, rows[i].status[2] == '2');
+		mbox_disk_reset();
+	}
+}
+
 /* What has the name of the new lock file cannot be removed: that is said, and no lock is taken that
  * somebody has. */
 static void what_is_in_the_way_of_a_lock_file(void **state)
@@ -672,6 +703,7 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(after_an_error_nothing_is_torn, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_loop_ends, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_file_that_comes_or_goes, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_is_in_the_way_of_a_lock_file, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(after_a_death_nothing_is_torn, set_up, tear_down),
