@@ -266,6 +266,32 @@ static void questions_and_answers(void **state)
 	close(nameless);
 }
 
+/* One that does not fit is none, and no descriptor of it is left. */
+static void packets_that_do_not_fit(void **state)
+{
+	int ends[2], descriptors[OS_SOCKET_DESCRIPTORS], next = dup(STDERR_FILENO);
+
+	(void)state;
+	close(next);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
+	for (size_t size = 1; size <= 5; size++) {
+		char text[5];
+		size_t count = 9;
+
+		assert_int_equal(os_socket_send(ends[0], "abc", 3, ends, 2), 3);
+		assert_int_equal(os_socket_receive(ends[1], text, size, descriptors, &count),
+				 size < 3 ? -EMSGSIZE : 3);
+		assert_int_equal(count, size < 3 ? 0 : 2);
+		while (count > 0)
+			close(descriptors[--count]);
+	}
+	close(ends[0]);
+	assert_int_equal(os_socket_receive(ends[1], descriptors, 1, descriptors, &(size_t){0}), 0);
+	close(ends[1]);
+	assert_int_equal(dup2(STDERR_FILENO, next), next); /* it is free */
+	close(next);
+}
+
 static void whose_connection_it_is(void **state)
 {
 	int ends[2], pipes[2];
@@ -308,6 +334,7 @@ int main(void)
 		CASE(a_polite_end),
 		CASE(local_sockets),
 		CASE(questions_and_answers),
+		CASE(packets_that_do_not_fit),
 		CASE(whose_connection_it_is),
 	};
 
