@@ -75,7 +75,8 @@ static int note_call(const char *call, const char *first, const char *second)
 
 struct ub_ctx *ub_ctx_create(void)
 {
-	errno = played.system_error;
+	if (played.system_error != 0)
+		errno = played.system_error;
 	return note_call("create", "", "") == 0 ? (struct ub_ctx *)&played : NULL;
 }
 
@@ -108,7 +109,8 @@ int ub_ctx_resolvconf(struct ub_ctx *context, const char *path)
 	(void)context;
 	assert_null(path);
 	(void)note_call("resolvconf", "", "");
-	errno = played.system_error;
+	if (played.system_error != 0)
+		errno = played.system_error;
 	return played.resolvconf_error;
 }
 

@@ -136,6 +136,17 @@ static int live_with_full_stream(enum kind kind)
 		       : 2;
 }
 
+/* It was another kind before. */
+static int live_with_another(enum kind kind)
+{
+	for (int before = 0; before < KINDS; before++) {
+		(void)open_stream((enum kind)before);
+		os_error_stream_open();
+	}
+	signal(SIGPIPE, SIG_DFL);
+	return live_without_reader(kind);
+}
+
 static int live_with_journal(enum kind kind)
 {
 	struct stat status;
@@ -162,9 +173,9 @@ static int live_with_journal(enum kind kind)
 
 static void each_kind_of_stream(void **state)
 {
-	static int (*const lives[])(enum kind kind) = {live_with_reader, live_without_reader,
+	static int (*const lives[])(enum kind kind) = {live_with_reader,    live_without_reader,
 						       live_with_long_line, live_with_full_stream,
-						       live_with_journal};
+						       live_with_another,   live_with_journal};
 
 	(void)state;
 	for (size_t i = 0; i < LINES; i++) {
