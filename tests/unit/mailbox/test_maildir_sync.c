@@ -10,6 +10,7 @@
 #include "os/file/file.h"
 #include "test.h"
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { WORKS = 20, DEVICES = 3, TURNS = 20000, FIRST_FILE = 100, FIRST_WATCH = 1000 };
@@ -369,12 +370,42 @@ static void the_root_file_system(void **state)
 	maildir_free(NULL);
 }
 
+/* What may stand in a file's name as it is; and no more than that. */
+static void each_byte_of_a_host(void **state)
+{
+	char long_host[200];
+
+	(void)state;
+	root_error = 0;
+	for (int byte = 1; byte < 256; byte++) {
+		char host[] = {'a', (char)byte, 'b', '\0'}, expected[10];
+		struct maildir *maildir = maildir_new(host, MAILDIR_SYNC_AUTO);
+		bool is_escaped = byte <= ' ' || strchr("/:,\\", byte) != NULL;
+
+		snprintf(expected, sizeof expected, is_escaped ? "a\\%03ob" : "a%cb",
+			 (unsigned)byte);
+		assert_string_equal(maildir->host, expected);
+		maildir_free(maildir);
+	}
+	memset(long_host, 'h', sizeof long_host);
+	for (size_t length = 60; length < 70; length++) {
+		struct maildir *maildir;
+
+		long_host[length] = '\0';
+		maildir = maildir_new(long_host, MAILDIR_SYNC_AUTO);
+		assert_int_equal(strlen(maildir->host), length < 64 ? length : 64);
+		maildir_free(maildir);
+		long_host[length] = 'h';
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(any_group),
 		cmocka_unit_test(the_first_error),
 		cmocka_unit_test(the_root_file_system),
+		cmocka_unit_test(each_byte_of_a_host),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
