@@ -263,6 +263,15 @@ static void the_order_of_calls(void **state)
 	assert_string_equal(mbox_disk_calls(), calls);
 }
 
+static size_t count_calls(const char *call)
+{
+	size_t count = 0;
+
+	for (const char *at = mbox_disk_calls(); (at = strstr(at, call)) != NULL; at++)
+		count++;
+	return count;
+}
+
 static void messages_of_one_mailbox_are_synced_together(void **state)
 {
 	struct mbox *mbox = mbox_new("mx1.example.org");
@@ -281,6 +290,9 @@ static void messages_of_one_mailbox_are_synced_together(void **state)
 		assert_int_equal(deliveries[i].verdict.class, MAIL_OK);
 	assert_non_null(strstr(mbox_disk_calls(), " write:ann write:.lk.mx1.example.org.ann "
 						  "write:ann sync:ann remove:ann.lock"));
+	/* each mailbox is opened once */
+	assert_int_equal(count_calls("link:ann.lock"), 1);
+	assert_int_equal(count_calls("link:bob.lock"), 1);
 	assert_string_equal(read_text(other), SECOND_STORED);
 	assert_int_equal(strlen(read_text(box)), strlen(FIRST_STORED) + strlen(SECOND_STORED));
 }
@@ -438,6 +450,9 @@ static void after_a_death_nothing_is_torn(void **state)
 		delivery = deliver(SECOND);
 		assert_int_equal(delivery.verdict.class, MAIL_OK);
 		recovered += delivery.removed > 0;
+		/* what was cut stays cut, before more is written */
+		if (delivery.removed > 0)
+			assert_non_null(strstr(mbox_disk_calls(), "cut:ann sync:ann "));
 		assert_true(is_whole(read_text(box)));
 		assert_non_null(strstr(read_text(box), SECOND_STORED));
 		assert_false(is_there(lock));
