@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TURNS = 150 };
+enum { TURNS = 60 };
 
 static char root[SCRATCH_SIZE];
 
