@@ -409,6 +409,20 @@ static void what_a_connector_is_for(void **state)
 	assert_int_equal(connect_unix(), 0);
 }
 
+/* Whether there is one here or not, nothing stays open. */
+static void the_system_log(void **state)
+{
+	int next = dup(STDERR_FILENO), made;
+
+	(void)state;
+	close(next);
+	made = os_system_log_connect();
+	if (made >= 0)
+		os_system_log_close(made);
+	assert_int_equal(dup(STDERR_FILENO), next);
+	close(next);
+}
+
 static void each_call_fails_once(void **state)
 {
 	(void)state;
@@ -437,6 +451,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(each_call_fails_once, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(the_system_log, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_sender_without_credentials, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_a_connector_is_for, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(descriptors_among_credentials, set_up, tear_down),
