@@ -186,8 +186,15 @@ static int make_spare_lock_file(const struct mbox *mbox, struct mbox_file *box)
 	struct buffer text CLEANUP(buffer_clear) = {0};
 	int file = os_file_open(OS_FILE_HERE, box->spare, flags);
 
-	if (file == -EEXIST && os_file_unlink(OS_FILE_HERE, box->spare) == 0)
+	if (file == -EEXIST) {
+		int result = os_file_unlink(OS_FILE_HERE, box->spare);
+
+		if (result < 0)
+			return result;
 		file = os_file_open(OS_FILE_HERE, box->spare, flags);
+	}
+	if (file == -EEXIST)
+		return -EAGAIN; /* the other meaning of -EEXIST: there is a lock file */
 	if (file < 0)
 		return file;
 	box->record = file;

@@ -208,11 +208,15 @@ class Finder:
     def visit_if(self, cursor):
         self.visit_body(cursor)
         parts = list(cursor.get_children())
+        if self.place(parts[0]) == self.place(cursor):
+            return
         self.note_slip(self.place(parts[0]), "never", "false", NEVER)
         self.note_slip(self.place(parts[0]), "always", "true", ALWAYS)
 
     def visit_choice(self, cursor):
         condition = next(cursor.get_children())
+        if self.place(condition) == self.place(cursor):
+            return  # both are all of what a macro makes, which is no condition
         self.note_slip(self.place(condition), "never", "false", NEVER)
         self.note_slip(self.place(condition), "always", "true", ALWAYS)
 

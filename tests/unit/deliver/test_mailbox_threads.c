@@ -302,7 +302,8 @@ void filing_group(struct filing *filing, struct filing_message *messages, size_t
 	assert_ptr_equal(filing, &filings);
 	for (size_t i = 0; i < count; i++) {
 		char text[3][24];
-		struct filing_copy copy = {.mailbox = {.user = {text[0], 1}, .folder = {text[1], 1}}};
+		struct filing_copy copy = {
+			.mailbox = {.user = {text[0], 1}, .folder = {text[1], 1}}};
 		const struct filing_event event = {(enum filing_event_kind)(i % FILING_EVENTS),
 						   &messages[i], i % 2 == 0 ? &copy : NULL,
 						   text[2]};

@@ -25,6 +25,16 @@ static void files_of_trust_anchors(void **state)
 		 "line 2 is no DNSKEY or DS record"},
 		{". IN DS\n", -EINVAL, "line 1 is no DNSKEY or DS record"},
 		{"hello\n", -EINVAL, "line 1 is no DNSKEY or DS record"},
+		{"x DS 1", 0, "x DS 1\n"},
+		{"x in 1 IN 2 dnskey\t1 ; 2", 0, "x in 1 IN 2 dnskey\t1\n"},
+		{"x IN DSX 1", -EINVAL, "line 1 is no DNSKEY or DS record"},
+		{"x IN DS", -EINVAL, "line 1 is no DNSKEY or DS record"},
+		{"x IN D 1", -EINVAL, "line 1 is no DNSKEY or DS record"},
+		{"x INN DS 1", -EINVAL, "line 1 is no DNSKEY or DS record"},
+		{"x 1", -EINVAL, "line 1 is no DNSKEY or DS record"},
+		{"x IN", -EINVAL, "line 1 is no DNSKEY or DS record"},
+		{"x", -EINVAL, "line 1 is no DNSKEY or DS record"},
+		{"\n\n ; a\nx DS 1\n y DS 2 \r\nz", -EINVAL, "line 6 is no DNSKEY or DS record"},
 	};
 	char directory[SCRATCH_SIZE];
 	char path[SCRATCH_SIZE + 16];

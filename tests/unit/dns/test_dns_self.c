@@ -4,6 +4,7 @@
 #include "fake_dns.h"
 #include "test.h"
 #include <arpa/inet.h>
+#include <stdio.h>
 
 #define A(name, data)                                                   \
 	{                                                               \
@@ -79,10 +80,86 @@ static void no_mail_goes_to_this_host(void **state)
 	fake_dns_end();
 }
 
+/* --- each range, in each form --- */
+
+static const struct {
+	const char *first, *last; /* of IPv4 */
+	enum dns_target target;
+} ranges[] = {
+	{"0.0.0.0", "0.255.255.255", DNS_TARGET_SELF},
+	{"1.0.0.0", "126.255.255.255", DNS_TARGET_HOST},
+	{"127.0.0.0", "127.255.255.255", DNS_TARGET_SELF},
+	{"128.0.0.0", "169.253.255.255", DNS_TARGET_HOST},
+	{"169.254.0.0", "169.254.255.255", DNS_TARGET_NONE},
+	{"169.255.0.0", "223.255.255.255", DNS_TARGET_HOST},
+	{"224.0.0.0", "255.255.255.255", DNS_TARGET_NONE},
+};
+
+static void check_target(const struct dns_self *self, const char *text, enum dns_target expected)
+{
+	union os_socket_address address;
+
+	assert_true(os_socket_address_parse(text, 25, &address));
+	if (dns_self_target(self, &address) != expected)
+		fail_msg("%s", text);
+}
+
+static void check_v4(const struct dns_self *self, const char *text, enum dns_target target)
+{
+	unsigned a, b, c, d;
+	char form[80];
+
+	assert_int_equal(sscanf(text, "%u.%u.%u.%u", &a, &b, &c, &d), 4);
+	check_target(self, text, target);
+	snprintf(form, sizeof form, "::ffff:%s", text);
+	check_target(self, form, target);
+	snprintf(form, sizeof form, "64:ff9b::%s", text);
+	check_target(self, form, target);
+	snprintf(form, sizeof form, "2002:%02x%02x:%02x%02x::1", a, b, c, d);
+	check_target(self, form, target);
+	snprintf(form, sizeof form, "::%s", text);
+	check_target(self, form, target);
+	/* one that only looks so */
+	snprintf(form, sizeof form, "::fffe:%s", text);
+	check_target(self, form, DNS_TARGET_HOST);
+	snprintf(form, sizeof form, "64:ff9b:1::%s", text);
+	check_target(self, form, DNS_TARGET_HOST);
+}
+
+static void which_addresses_are_hosts(void **state)
+{
+	static const struct {
+		const char *text;
+		enum dns_target target;
+	} rows[] = {
+		{"::", DNS_TARGET_SELF},           {"::1", DNS_TARGET_SELF},
+		{"::2", DNS_TARGET_SELF},          {"2001:db8::1", DNS_TARGET_HOST},
+		{"fe7f:ffff::1", DNS_TARGET_HOST}, {"fe80::1", DNS_TARGET_NONE},
+		{"febf:ffff::1", DNS_TARGET_NONE}, {"fec0::1", DNS_TARGET_HOST},
+		{"feff:ffff::1", DNS_TARGET_HOST}, {"ff02::1", DNS_TARGET_NONE},
+		{"ffff::1", DNS_TARGET_NONE},      {"2001:db8::77", DNS_TARGET_SELF},
+	};
+	struct in6_addr own[2];
+	const struct dns_self self = {.hostname = "mx.us", .addresses = own, .address_count = 2};
+
+	(void)state;
+	assert_int_equal(inet_pton(AF_INET6, "::ffff:192.0.2.1", &own[0]), 1);
+	assert_int_equal(inet_pton(AF_INET6, "2001:db8::77", &own[1]), 1);
+	for (size_t i = 0; i < COUNT_OF(ranges); i++) {
+		check_v4(&self, ranges[i].first, ranges[i].target);
+		check_v4(&self, ranges[i].last, ranges[i].target);
+	}
+	check_v4(&self, "192.0.2.1", DNS_TARGET_SELF);
+	check_v4(&self, "192.0.2.2", DNS_TARGET_HOST);
+	for (size_t i = 0; i < COUNT_OF(rows); i++)
+		check_target(&self, rows[i].text, rows[i].target);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_mail_goes_to_this_host),
+		cmocka_unit_test(which_addresses_are_hosts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "base/buffer.h"
+#include "chance.h"
 #include "dns/hosts.h"
 #include "os/socket/socket.h"
 #include "test.h"
@@ -145,12 +146,90 @@ static void so_much_of_the_file_is_read(void **state)
 	}
 }
 
+/* --- any file, against one search after the other --- */
+
+enum { LINES = 12, NAMES_A_LINE = 3, TURNS = 3000 };
+
+/* Names that begin like each other, and like what comes after them in a line. */
+static const char *make_host_name(void)
+{
+	static const char bytes[] = "ab-.";
+	static char name[8];
+	size_t length = 1 + chance(3);
+
+	for (size_t i = 0; i < length; i++)
+		name[i] = bytes[chance(i == 0 || i + 1 == length ? 2 : 4)];
+	name[length] = '\0';
+	return name;
+}
+
+static void any_file(void **state)
+{
+	struct line {
+		unsigned address; /* the last byte */
+		bool is_v4;
+		char names[NAMES_A_LINE][8];
+	} lines[LINES];
+
+	(void)state;
+	for (unsigned turn = 0; turn < TURNS; turn++) {
+		struct buffer file = {0};
+		struct dns_hosts *hosts;
+		size_t count = chance(LINES);
+
+		for (size_t i = 0; i < count; i++) {
+			static const char *const ends[] = {"\n", "\r\n", "#a b\n", " # c\n",
+							   " \t\n"};
+
+			lines[i] = (struct line){.address = 1 + (unsigned)chance(200),
+						 .is_v4 = chance(2) == 0};
+			buffer_append_format(&file, lines[i].is_v4 ? "192.0.2.%u" : "2001:db8::%x",
+					     lines[i].address);
+			for (size_t n = 0; n < NAMES_A_LINE; n++) {
+				snprintf(lines[i].names[n], sizeof lines[i].names[n], "%s",
+					 make_host_name());
+				buffer_append_format(&file, "%c%s%s", chance(2) == 0 ? ' ' : '\t',
+						     lines[i].names[n], chance(4) == 0 ? "." : "");
+			}
+			buffer_append_string(&file, ends[chance(COUNT_OF(ends))]);
+		}
+		hosts = dns_hosts_parse(buffer_view(&file));
+		for (unsigned question = 0; question < 10; question++) {
+			char said[600] = "", name[8];
+			bool is_v4 = question % 2 == 0, is_there = false;
+			size_t used = 0;
+
+			snprintf(name, sizeof name, "%s", make_host_name());
+			for (size_t i = 0; i < count; i++)
+				for (size_t n = 0; n < NAMES_A_LINE; n++) {
+					if (strcmp(lines[i].names[n], name) != 0)
+						continue;
+					is_there = true;
+					if (lines[i].is_v4 != is_v4)
+						continue;
+					used += (size_t)snprintf(
+						said + used, sizeof said - used,
+						is_v4 ? "%s192.0.2.%u" : "%s2001:db8::%x",
+						used > 0 ? " " : "", lines[i].address);
+				}
+			if (used == 0)
+				snprintf(said, sizeof said, "%s",
+					 is_there ? "none of this kind" : "not there");
+			assert_string_equal(
+				answer_of(hosts, name, is_v4 ? DNS_TYPE_A : DNS_TYPE_AAAA), said);
+		}
+		dns_hosts_free(hosts);
+		buffer_clear(&file);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_have_their_addresses),
 		cmocka_unit_test(much_is_bounded),
 		cmocka_unit_test(so_much_of_the_file_is_read),
+		cmocka_unit_test(any_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -94,6 +94,7 @@ static struct dns_reverse *begin(const char *address)
 static void end(struct dns_reverse *reverse)
 {
 	dns_reverse_free(reverse);
+	dns_reverse_free(NULL);
 	assert_int_equal(world.open, 0);
 }
 

@@ -2,6 +2,7 @@
 /* TLSA records: which can be used, and which of a server's names they are looked up for, with a DNS
  * that is played. */
 #include "base/panic.h"
+#include "chance.h"
 #include "dns/tlsa.h"
 #include "fake_dns.h"
 #include "test.h"
@@ -302,6 +303,84 @@ static void usable_records_are_kept_of_a_mixture(void **state)
 	fake_dns_end();
 }
 
+/* --- any records --- */
+
+enum { RECORDS = DNS_TLSA_MAX + 30, RECORD_MAX = 80, TURNS = 400 };
+
+/* Its length; whether it can be used. */
+static int make_tlsa_record(char *data, bool *is_usable_out)
+{
+	static const size_t lengths[] = {0, 32, 64};
+	size_t matching = chance(3),
+	       length = lengths[matching] > 0 ? lengths[matching] : 1 + chance(70);
+
+	*is_usable_out = chance(3) > 0;
+	for (size_t i = 0; i < RECORD_MAX; i++)
+		data[i] = (char)chance(256);
+	data[0] = (char)(*is_usable_out ? 2 + chance(2) : chance(2));
+	data[1] = (char)chance(2);
+	data[2] = (char)matching;
+	return (int)(3 + length);
+}
+
+/* Each usable one is there, in its order, as it came. */
+static void any_records(void **state)
+{
+	static char bytes[RECORDS][RECORD_MAX], *data[RECORDS];
+	static int lengths[RECORDS];
+	static const struct dns_record none[] = {{0}};
+	const struct dns_server server = PLAIN;
+
+	(void)state;
+	loop = os_loop_new();
+	for (unsigned turn = 0; turn < TURNS; turn++) {
+		size_t count = chance(turn % 2 == 0 ? 5 : RECORDS), usable = 0, at = 0;
+		bool is_usable[RECORDS];
+		struct dns_answer answer = {.status = DNS_FOUND,
+					    .reason = "",
+					    .canonical = "",
+					    .data = data,
+					    .lengths = lengths,
+					    .count = count,
+					    .is_secure = true};
+		const struct dns_tlsa_answer *found = NULL;
+		struct dns_tlsa_search *search;
+
+		for (size_t i = 0; i < count; i++) {
+			data[i] = bytes[i];
+			lengths[i] = make_tlsa_record(data[i], &is_usable[i]);
+			usable += is_usable[i];
+		}
+		fake_dns_play(none);
+		search = dns_tlsa_search_new(loop, NULL, &server, on_found, &found);
+		fake_dns_answer(&answer);
+		assert_non_null(found);
+		assert_int_equal(found->status, usable > DNS_TLSA_MAX ? DNS_TLSA_FAILED
+						: usable > 0          ? DNS_TLSA_USABLE
+								      : DNS_TLSA_UNUSABLE);
+		if (usable > DNS_TLSA_MAX)
+			usable = 0;
+		else
+			assert_int_equal(found->count, usable);
+		for (size_t i = 0; i < count && usable > 0; i++) {
+			const struct dns_tlsa *tlsa = &found->list[at];
+
+			if (!is_usable[i])
+				continue;
+			assert_int_equal(tlsa->usage, bytes[i][0]);
+			assert_int_equal(tlsa->selector, bytes[i][1]);
+			assert_int_equal(tlsa->matching, bytes[i][2]);
+			assert_int_equal(tlsa->data.length, lengths[i] - 3);
+			assert_memory_equal(tlsa->data.data, bytes[i] + 3, tlsa->data.length);
+			at++;
+		}
+		dns_tlsa_search_free(search);
+	}
+	dns_tlsa_search_free(NULL);
+	os_loop_free(loop);
+	fake_dns_end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -309,6 +388,7 @@ int main(void)
 		cmocka_unit_test(a_long_record_is_unusable),
 		cmocka_unit_test(which_names_are_looked_up),
 		cmocka_unit_test(usable_records_are_kept_of_a_mixture),
+		cmocka_unit_test(any_records),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -609,6 +609,78 @@ static void paths_are_safe(void **state)
 	}
 }
 
+/* --- names --- */
+
+static char name_in_tmp[256];
+
+static int see_tmp(void *context)
+{
+	struct buffer text = {0};
+
+	(void)context;
+	assert_int_equal(read_folder("ann/tmp", &text, name_in_tmp, sizeof name_in_tmp), 1);
+	buffer_clear(&text);
+	return 0;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+	return strlen(text) >= strlen(end) && strcmp(text + strlen(text) - strlen(end), end) == 0;
+}
+
+static void deliver_named(const char *mark, const char *flags, char name_out[MAILDIR_NAME_SIZE])
+{
+	static const struct maildir_gate gate = {see_tmp, NULL};
+	struct maildir *maildir = maildir_new("mx1.example.org", MAILDIR_SYNC_FILES);
+	const struct str text = STR("Subject: a\r\n\r\nb\r\n");
+	struct maildir_delivery delivery = {
+		.sender = STR("lisa@example.com"),
+		.recipient = STR("ann@example.org"),
+		.content = {.bytes = text, .file = -1, .size = text.length},
+		.flags = flags,
+		.mark = mark,
+		.name_out = name_out};
+	char path[300];
+
+	path_of(path, sizeof path, "ann");
+	delivery.path = str_from(path);
+	maildir_deliver_group(maildir, &delivery, 1, &gate);
+	assert_string_equal(delivery.verdict.status, "2.0.0");
+	maildir_free(maildir);
+}
+
+/* The mark, in tmp/ too; the flags, by which it goes to cur/. */
+static void names_say_what_is_known(void **state)
+{
+	static const char *const ends[] = {"", ",I=0123abc"}, *const all_flags[] = {NULL, "D",
+										    "FS"};
+
+	(void)state;
+	for (size_t m = 0; m < COUNT_OF(ends); m++)
+		for (size_t f = 0; f < COUNT_OF(all_flags); f++) {
+			const char *mark = m > 0 ? ends[m] + 3 : NULL, *flags = all_flags[f];
+			char name_out[MAILDIR_NAME_SIZE], name[256], whole[400];
+			struct buffer text = {0};
+
+			remove_root();
+			assert_int_equal(mkdir(root, 0700), 0);
+			deliver_named(mark, flags, name_out);
+			assert_true(ends_with(name_in_tmp, ends[m]));
+			assert_int_equal(strstr(name_in_tmp, ",I=") != NULL, mark != NULL);
+			assert_true(ends_with(name_out, ends[m]));
+			assert_non_null(strstr(name_out, ".mx1.example.org,S="));
+			assert_non_null(strstr(name_out, ",W="));
+			assert_int_equal(count_in(flags != NULL ? "ann/new" : "ann/cur"), 0);
+			assert_int_equal(read_folder(flags != NULL ? "ann/cur" : "ann/new", &text,
+						     name, sizeof name),
+					 1);
+			snprintf(whole, sizeof whole, "%s%s%s", name_out,
+				 flags != NULL ? ":2," : "", flags != NULL ? flags : "");
+			assert_string_equal(name, whole);
+			buffer_clear(&text);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -627,6 +699,7 @@ int main(void)
 		cmocka_unit_test(what_is_missing_is_made),
 		cmocka_unit_test(errors_have_their_verdict),
 		cmocka_unit_test(paths_are_safe),
+		cmocka_unit_test(names_say_what_is_known),
 	};
 	int failed;
 

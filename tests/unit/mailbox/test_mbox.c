@@ -6,6 +6,7 @@
 #include "mbox_disk.h"
 #include "os/clock.h"
 #include "os/file/range.h"
+#include "os/file/reason.h"
 #include "scratch.h"
 #include "test.h"
 #include <errno.h>
@@ -26,6 +27,9 @@ static const char FIRST[] = "Subject: first\r\n\r\none\r\ntwo\r\n";
 static const char FIRST_STORED[] = FROM TRACE "Subject: first\n\none\ntwo\n\n";
 static const char SECOND[] = "Subject: second\r\n\r\nthree\r\n";
 static const char SECOND_STORED[] = FROM TRACE "Subject: second\n\nthree\n\n";
+
+static const char THIRD[] = "Subject: third\r\n\r\nfour\r\n";
+static const char THIRD_STORED[] = FROM TRACE "Subject: third\n\nfour\n\n";
 
 static char root[SCRATCH_SIZE];
 static char box[128];
@@ -259,6 +263,15 @@ static void the_order_of_calls(void **state)
 	assert_string_equal(mbox_disk_calls(), calls);
 }
 
+static size_t count_calls(const char *call)
+{
+	size_t count = 0;
+
+	for (const char *at = mbox_disk_calls(); (at = strstr(at, call)) != NULL; at++)
+		count++;
+	return count;
+}
+
 static void messages_of_one_mailbox_are_synced_together(void **state)
 {
 	struct mbox *mbox = mbox_new("mx1.example.org");
@@ -277,6 +290,9 @@ static void messages_of_one_mailbox_are_synced_together(void **state)
 		assert_int_equal(deliveries[i].verdict.class, MAIL_OK);
 	assert_non_null(strstr(mbox_disk_calls(), " write:ann write:.lk.mx1.example.org.ann "
 						  "write:ann sync:ann remove:ann.lock"));
+	/* each mailbox is opened once */
+	assert_int_equal(count_calls("link:ann.lock"), 1);
+	assert_int_equal(count_calls("link:bob.lock"), 1);
 	assert_string_equal(read_text(other), SECOND_STORED);
 	assert_int_equal(strlen(read_text(box)), strlen(FIRST_STORED) + strlen(SECOND_STORED));
 }
@@ -284,7 +300,7 @@ static void messages_of_one_mailbox_are_synced_together(void **state)
 /* Whether TEXT is what was there and each message once or not at all. */
 static bool is_whole(const char *text)
 {
-	static const char *const parts[] = {FIRST_STORED, SECOND_STORED};
+	static const char *const parts[] = {FIRST_STORED, SECOND_STORED, THIRD_STORED};
 
 	if (strncmp(text, OLD, strlen(OLD)) != 0)
 		return false;
@@ -305,6 +321,7 @@ static void begin_with_old(void)
 static void after_an_error_nothing_is_torn(void **state)
 {
 	static const int errors[] = {-ENOSPC, -EDQUOT, -EIO, -EFBIG, -EACCES};
+	static const char *const statuses[] = {"4.3.1", "4.2.2", "4.3.0", "4.3.0", "4.3.0"};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(errors); i++) {
@@ -319,13 +336,99 @@ static void after_an_error_nothing_is_torn(void **state)
 			if (delivery.verdict.class == MAIL_OK)
 				assert_non_null(strstr(read_text(box), FIRST_STORED));
 			else
-				assert_int_equal(delivery.verdict.class, MAIL_WAIT);
+				assert_string_equal(delivery.verdict.status, statuses[i]);
+			if (strcmp(delivery.verdict.status, "4.3.0") == 0) {
+				assert_memory_equal(delivery.verdict.text, "Cannot ", 7);
+				assert_non_null(
+					strstr(delivery.verdict.text, os_file_reason(errors[i])));
+			}
+			assert_false(delivery.is_locked);
 			mbox_disk_reset();
 			/* it would be tried again after a lock was left for a while */
 			assert_stored(SECOND);
 			assert_true(is_whole(read_text(box)));
 			assert_non_null(strstr(read_text(box), SECOND_STORED));
 		}
+	}
+}
+
+static struct mail_verdict deliver_marked(const char *text)
+{
+	struct mbox *mbox = mbox_new("mx1.example.org");
+	struct maildir_delivery delivery = delivery_of(text);
+
+	delivery.site_key = (struct hash_key){1, 2};
+	mbox_deliver_group(mbox, getuid(), &delivery, 1);
+	mbox_free(mbox);
+	mbox_free(NULL);
+	return delivery.verdict;
+}
+
+/* What was written into a mailbox comes back to it: a mark shows that. */
+static void a_loop_ends(void **state)
+{
+	char stored[2000];
+
+	(void)state;
+	assert_string_equal(deliver_marked(FIRST).status, "2.0.0");
+	snprintf(stored, sizeof stored, "%s", strchr(read_text(box), '\n') + 1);
+	assert_string_equal(deliver_marked(stored).status, "5.4.6");
+	assert_string_equal(strchr(read_text(box), '\n') + 1, stored);
+	assert_false(is_there(lock));
+}
+
+/* Somebody makes or removes the file between the look at its name and its opening, the second call:
+ * it is tried again. */
+static void a_file_that_comes_or_goes(void **state)
+{
+	static const struct {
+		bool is_there;
+		int error;
+		const char *status;
+	} rows[] = {{false, -EEXIST, "4.2.0"},
+		    {true, -ENOENT, "4.2.0"},
+		    {false, -ENOENT, "4.3.0"}, /* the folder is missing */
+		    {true, -EACCES, "4.3.0"},
+		    {false, -EACCES, "4.3.0"}};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct maildir_delivery delivery;
+
+		empty_root();
+		if (rows[i].is_there)
+			write_text(box, OLD);
+		mbox_disk_reset();
+		mbox_disk_fail(2, rows[i].error);
+		delivery = deliver(FIRST);
+		assert_true(mbox_disk_is_reached());
+		assert_string_equal(delivery.verdict.status, rows[i].status);
+		assert_int_equal(delivery.is_locked, rows[i].status[2] == '2');
+		mbox_disk_reset();
+	}
+}
+
+/* What has the name of the new lock file cannot be removed: that is said, and no lock is taken that
+ * somebody has. */
+static void what_is_in_the_way_of_a_lock_file(void **state)
+{
+	char spare[SCRATCH_SIZE + 80];
+
+	(void)state;
+	snprintf(spare, sizeof spare, "%s/.lk.mx1.example.org.%s", root, strrchr(box, '/') + 1);
+	for (int is_locked = 0; is_locked < 2; is_locked++) {
+		struct maildir_delivery delivery;
+
+		begin_with_old();
+		assert_int_equal(mkdir(spare, 0700), 0);
+		if (is_locked == 1)
+			write_text(lock, "1\n");
+		delivery = deliver(FIRST);
+		assert_string_equal(delivery.verdict.status, "4.3.0");
+		assert_non_null(strstr(delivery.verdict.text, os_file_reason(-EISDIR)));
+		assert_string_equal(read_text(box), OLD);
+		assert_int_equal(is_there(lock), is_locked);
+		assert_int_equal(rmdir(spare), 0);
 	}
 }
 
@@ -347,11 +450,46 @@ static void after_a_death_nothing_is_torn(void **state)
 		delivery = deliver(SECOND);
 		assert_int_equal(delivery.verdict.class, MAIL_OK);
 		recovered += delivery.removed > 0;
+		/* what was cut stays cut, before more is written */
+		if (delivery.removed > 0)
+			assert_non_null(strstr(mbox_disk_calls(), "cut:ann sync:ann "));
 		assert_true(is_whole(read_text(box)));
 		assert_non_null(strstr(read_text(box), SECOND_STORED));
 		assert_false(is_there(lock));
 	}
 	assert_true(recovered > 0);
+}
+
+/* The process dies at each call, and each call of the next one fails: the one after that finds what
+ * both have left. */
+static void after_a_death_and_an_error_nothing_is_torn(void **state)
+{
+	bool is_reached = true;
+
+	(void)state;
+	for (size_t call = 1; is_reached; call++) {
+		for (size_t failed = 1;; failed++) {
+			struct maildir_delivery delivery;
+			bool has_failed;
+
+			begin_with_old();
+			mbox_disk_die(call);
+			(void)deliver(FIRST);
+			is_reached = mbox_disk_is_reached();
+			mbox_disk_reset();
+			mbox_disk_fail(failed, -EIO);
+			delivery = deliver(SECOND);
+			has_failed = mbox_disk_is_reached();
+			mbox_disk_reset();
+			assert_stored(THIRD);
+			assert_true(is_whole(read_text(box)));
+			assert_non_null(strstr(read_text(box), THIRD_STORED));
+			if (delivery.verdict.class == MAIL_OK)
+				assert_non_null(strstr(read_text(box), SECOND_STORED));
+			if (!has_failed || !is_reached)
+				break;
+		}
+	}
 }
 
 /* Also if several were being written: those before the last one may be there twice later. */
@@ -579,7 +717,13 @@ int main(void)
 		cmocka_unit_test_setup_teardown(messages_of_one_mailbox_are_synced_together, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(after_an_error_nothing_is_torn, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_loop_ends, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_file_that_comes_or_goes, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_is_in_the_way_of_a_lock_file, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(after_a_death_nothing_is_torn, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(after_a_death_and_an_error_nothing_is_torn, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(after_a_death_in_a_group_nothing_is_torn, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_process_that_locks_is_respected, set_up,

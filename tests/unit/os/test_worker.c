@@ -2,6 +2,8 @@
 #include "base/panic.h"
 #include "os/worker.h"
 #include "test.h"
+#include <sched.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum { ROUNDS = 5000 };
@@ -107,12 +109,57 @@ static void who_waits_may_give_up(void **state)
 	assert_int_equal(close(ends[0]), 0);
 }
 
+/* Of the thread, which is what the kernel schedules. */
+static struct {
+	int policy, nice;
+} seen;
+
+static void see_priority(void *context)
+{
+	(void)context;
+	seen.policy = sched_getscheduler(0);
+	seen.nice = getpriority(PRIO_PROCESS, 0);
+}
+
+static void see_turn(void)
+{
+	os_worker_start(worker);
+	assert_true(os_worker_wait(worker, INT64_C(60) * 1000000));
+}
+
+/* From the next turn on; nobody else does. */
+static void who_gives_way(void **state)
+{
+	const int policy = sched_getscheduler(0), nice = getpriority(PRIO_PROCESS, 0);
+	const int most = nice + OS_WORKER_NICE > 19 ? 19 : nice + OS_WORKER_NICE;
+
+	(void)state;
+	for (int way = 0; way < 3; way++) {
+		bool is_idle = way == 1;
+
+		assert_int_equal(os_worker_new(see_priority, NULL, NULL, &worker), 0);
+		see_turn();
+		assert_true(seen.policy == policy && seen.nice == nice);
+		if (way < 2)
+			os_worker_yield(worker, is_idle ? OS_WORKER_IDLE : OS_WORKER_POLITE);
+		for (int turn = 0; turn < 2 && way < 2; turn++) {
+			see_turn();
+			assert_int_equal(seen.policy, is_idle ? SCHED_IDLE : policy);
+			assert_int_equal(seen.nice, is_idle ? nice : most);
+		}
+		os_worker_free(worker);
+		assert_true(sched_getscheduler(0) == policy &&
+			    getpriority(PRIO_PROCESS, 0) == nice);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_start_is_one_turn),
 		cmocka_unit_test(its_end_waits_for_its_work),
 		cmocka_unit_test(who_waits_may_give_up),
+		cmocka_unit_test(who_gives_way),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -349,6 +349,9 @@ static void tables_of_a_newer_version_are_left_alone(void **state)
 	assert_int_equal(record_begin(world.b), -EPROTO);
 	assert_non_null(strstr(record_error(world.b), "1000"));
 	record_rollback(world.b);
+	backend->run("UPDATE record_meta SET version = 3"); /* the next one */
+	assert_int_equal(record_begin(world.b), -EPROTO);
+	record_rollback(world.b);
 	backend->run("UPDATE record_meta SET version = 2");
 	assert_fine(world.b, record_begin(world.b));
 	record_rollback(world.b);

@@ -6,6 +6,7 @@
 #include "os/clock.h"
 #include "os/disk_cache/disk_cache.h"
 #include "policy/reports/ledger.h"
+#include "policy/sts/protocol.h"
 #include "test.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -207,12 +208,53 @@ static void files_of_too_many_days_are_removed(void **state)
 	reports_ledger_free(ledger);
 }
 
+/* A day, a dot and a domain that is not too long. */
+static void which_files_are_ours(void **state)
+{
+	static char names[3][STS_DOMAIN_MAX + 20];
+	static const struct {
+		const char *name;
+		bool is_ours;
+	} rows[] = {
+		{"2001-01-01.a", true},
+		{"2001-01-01.", false},
+		{"2001-01-01", false},
+		{"2001-01-01-a", false},
+		{"2001-13-01.a.test", false},
+		{"2001-01-0.a.test", false},
+		{"x001-01-01.a", false},
+		{"a.test", false},
+		{"", false},
+		{names[0], true},
+		{names[1], true},
+		{names[2], false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(names); i++) {
+		memset(names[i], 'x', STS_DOMAIN_MAX + 10 + i);
+		memcpy(names[i], "2001-01-01.", 11);
+	}
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct reports_ledger *ledger;
+
+		memcpy(scene.names, (const char *[]){rows[i].name, NULL}, 2 * sizeof(char *));
+		scene.removed = 0;
+		ledger = begin();
+		assert_int_equal(sum_of(ledger).rows, rows[i].is_ours);
+		assert_int_equal(scene.removed, 0);
+		memset(scene.names, 0, sizeof scene.names);
+		reports_ledger_free(ledger);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_full_day_takes_no_place_of_the_next),
 		cmocka_unit_test(days_that_are_far_away_are_dropped),
 		cmocka_unit_test(files_of_too_many_days_are_removed),
+		cmocka_unit_test(which_files_are_ours),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -301,20 +301,24 @@ static void what_the_dns_says(void **state)
 		enum dns_status status;
 		const char *text;
 		size_t count;
-		int end; /* -1: it goes on */
+		int end;            /* -1: it goes on */
+		const char *before; /* another record */
 	} rows[] = {
-		{DNS_FAILED, "", 0, REPORTS_LATER},
-		{DNS_NO_DATA, "", 0, REPORTS_UNWANTED},
-		{DNS_FOUND, "v=spf1 -all", 1, REPORTS_UNWANTED},
-		{DNS_FOUND, "v=TLSRPTv1; rua=ftp://a.test", 1, REPORTS_UNWANTED},
-		{DNS_FOUND, "v=TLSRPTv1; rua=mailto:r@a.test", 2, REPORTS_UNWANTED},
-		{DNS_FOUND, "v=TLSRPTv1; rua=mailto:r@a.test", 1, -1},
+		{DNS_FAILED, "", 0, REPORTS_LATER, NULL},
+		{DNS_NO_DATA, "", 0, REPORTS_UNWANTED, NULL},
+		{DNS_FOUND, "v=spf1 -all", 1, REPORTS_UNWANTED, NULL},
+		{DNS_FOUND, "v=TLSRPTv1; rua=ftp://a.test", 1, REPORTS_UNWANTED, NULL},
+		{DNS_FOUND, "v=TLSRPTv1; rua=mailto:r@a.test", 2, REPORTS_UNWANTED, NULL},
+		{DNS_FOUND, "v=TLSRPTv1; rua=mailto:r@a.test", 1, -1, NULL},
+		{DNS_FOUND, "v=TLSRPTv1; rua=mailto:r@a.test", 2, -1, "v=spf1 -all"},
+		{DNS_FOUND, "v=spf1 -all", 2, -1, "v=TLSRPTv1; rua=mailto:r@a.test"},
+		{DNS_FOUND, "v=spf1 -all", 2, REPORTS_UNWANTED, "v=TLSRPTv1; rua="},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		size_t length = strlen(rows[i].text);
-		char text[TEXT], *data[2] = {text, text};
+		char text[TEXT], before[TEXT], *data[2] = {text, text};
 		int lengths[2] = {(int)length + 1, (int)length + 1};
 		const struct dns_answer answer = {.status = rows[i].status,
 						  .count = rows[i].count,
@@ -324,6 +328,11 @@ static void what_the_dns_says(void **state)
 
 		text[0] = (char)length;
 		memcpy(text + 1, rows[i].text, length);
+		if (rows[i].before != NULL) {
+			lengths[0] = snprintf(before, sizeof before, "%c%s",
+					      (int)strlen(rows[i].before), rows[i].before);
+			data[0] = before;
+		}
 		fake_dns_play((struct dns_record[]){{.name = NULL}});
 		begin_post();
 		fake_dns_answer(&answer);

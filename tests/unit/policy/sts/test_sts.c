@@ -120,6 +120,7 @@ static void test_policy(void **state)
 		{"version:STSv1\nmode:\t none \nmax_age:0", NULL, STS_MODE_NONE, 0, ""},
 		{"max_age: 1\nmode: none\nversion: STSv1", NULL, STS_MODE_NONE, 1, ""},
 		{HEAD "mx: a.b\n\n \r\n", NULL, STS_MODE_ENFORCE, 604800, "a.b"},
+		{"\n\r\n" HEAD "\r\nmx: a.b\r\n\r\n\r", NULL, STS_MODE_ENFORCE, 604800, "a.b"},
 		{HEAD "mx: a.b\nfuture: some \xc3\xa4 thing: or other\n", NULL, STS_MODE_ENFORCE,
 		 604800, "a.b"},
 		/* of a duplicate the first */
