@@ -29,6 +29,8 @@ static struct {
 	unsigned answers, auth_refusals, pumped, then, turned_away;
 	struct mail_verdict verdict;
 	const char *farewell;
+	unsigned started; /* after EARLY */
+	char early[20];
 	struct buffer output;
 	/* rates */
 	struct limit_ruling rulings[CHARGES_MAX];
@@ -168,6 +170,15 @@ static void engine_turn_away(struct intake_session *turned, const char *text)
 	world.farewell = text;
 }
 
+static void engine_start(struct intake_session *started, struct str early)
+{
+	(void)started;
+	world.started++;
+	assert_true(early.length < sizeof world.early);
+	memcpy(world.early, early.data, early.length);
+	world.early[early.length] = '\0';
+}
+
 static struct buffer *engine_output(const struct intake_session *asked)
 {
 	(void)asked;
@@ -176,6 +187,7 @@ static struct buffer *engine_output(const struct intake_session *asked)
 
 static const struct intake_engine engine = {.asks = engine_asks,
 					    .user = engine_user,
+					    .start = engine_start,
 					    .helo = engine_helo,
 					    .forwarded = engine_forwarded,
 					    .answer = engine_answer,
