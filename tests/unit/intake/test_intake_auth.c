@@ -118,6 +118,12 @@ struct str __wrap_auth_mechanisms(struct auth *auth, bool is_secured, bool has_b
 	return STR("PLAIN");
 }
 
+static void copy_peer_text(char *to, struct str text)
+{
+	if (text.length > 0)
+		memcpy(to, text.data, text.length);
+}
+
 void __wrap_auth_exchange_begin(struct auth *auth, const struct auth_peer *peer,
 				struct str mechanism, bool has_initial, struct str initial,
 				struct auth_exchange *exchange);
@@ -131,9 +137,9 @@ void __wrap_auth_exchange_begin(struct auth *auth, const struct auth_peer *peer,
 		    str_equal(initial, STR("initial")));
 	said.begun++;
 	said.peer = *peer;
-	memcpy(said.exporter_text, peer->exporter.data, peer->exporter.length);
-	memcpy(said.end_point_text, peer->end_point.data, peer->end_point.length);
-	memcpy(said.certificate, peer->certificate.data, peer->certificate.length);
+	copy_peer_text(said.exporter_text, peer->exporter);
+	copy_peer_text(said.end_point_text, peer->end_point);
+	copy_peer_text(said.certificate, peer->certificate);
 	exchange->auth = auth;
 }
 
