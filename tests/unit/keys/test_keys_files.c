@@ -349,8 +349,8 @@ static void a_file_is_read_when_that_may_help(void **state)
 		if (step->text != NULL)
 			(void)unlink(world.path);
 		if (step->text != NULL && *step->text != '\0') {
-			const struct timespec times[2] = {{.tv_sec = 1000 + ++age},
-							  {.tv_sec = 1000 + age}};
+			const struct timespec moment = {.tv_sec = 1001 + age++};
+			const struct timespec times[2] = {moment, moment};
 
 			write_key_file(*step->text == 'A'   ? buffer_view(&certificates[0])
 				       : *step->text == 'B' ? buffer_view(&certificates[1])
