@@ -87,7 +87,8 @@ const struct limit_class *__wrap_limit_classes_at(const struct limit_classes *cl
 						  size_t index);
 const struct limit_class *__wrap_limit_classes_at(const struct limit_classes *classes, size_t index)
 {
-	static const struct limit_class all[] = {{.mask = "first"}, {.mask = "second"}};
+	static const struct limit_class all[] = {{.mask = "first"},
+						 {.mask = "second", .refuse = 3}};
 
 	(void)classes;
 	return &all[index];
