@@ -29,6 +29,8 @@ static struct {
 	unsigned answers, auth_refusals, pumped, then, turned_away;
 	struct mail_verdict verdict;
 	const char *farewell;
+	unsigned shut_down, drained, made_ours;
+	struct smtp_tls tls;
 	unsigned started; /* after EARLY */
 	char early[20];
 	struct buffer output;
@@ -171,6 +173,30 @@ static void engine_turn_away(struct intake_session *turned, const char *text)
 	world.farewell = text;
 }
 
+static void engine_shutdown(struct intake_session *stopped)
+{
+	(void)stopped;
+	world.shut_down++;
+}
+
+static void engine_drain(struct intake_session *drained)
+{
+	(void)drained;
+	world.drained++;
+}
+
+static void engine_set_tls(struct intake_session *secured, const struct smtp_tls *tls)
+{
+	(void)secured;
+	world.tls = *tls;
+}
+
+static void engine_set_peer_ours(struct intake_session *known)
+{
+	(void)known;
+	world.made_ours++;
+}
+
 static void engine_start(struct intake_session *started, struct str early)
 {
 	(void)started;
@@ -189,6 +215,10 @@ static struct buffer *engine_output(const struct intake_session *asked)
 static const struct intake_engine engine = {.asks = engine_asks,
 					    .user = engine_user,
 					    .start = engine_start,
+					    .shutdown = engine_shutdown,
+					    .drain = engine_drain,
+					    .set_tls = engine_set_tls,
+					    .set_peer_ours = engine_set_peer_ours,
 					    .helo = engine_helo,
 					    .forwarded = engine_forwarded,
 					    .answer = engine_answer,
