@@ -256,10 +256,13 @@ static struct buffer expected_of(const struct compiled *compiled, struct str tex
 {
 	const struct text_kind *kind = compiled->kind;
 	struct buffer expected = {0};
+	struct buffer ended CLEANUP(buffer_clear) = {0}; /* AddressSanitizer looks for its end */
 	regmatch_t all = {0, (regoff_t)text.length};
 	size_t i = 0;
 
-	while (regexec(&compiled->rules[i], text.data, 1, &all, REG_STARTEND) != 0) {
+	buffer_append_str(&ended, text);
+	buffer_append_byte(&ended, '\0');
+	while (regexec(&compiled->rules[i], buffer_data(&ended), 1, &all, REG_STARTEND) != 0) {
 		all = (regmatch_t){0, (regoff_t)text.length};
 		i++;
 		assert_true(i < COUNT_OF(kind->rules) && kind->rules[i].pattern != NULL);
