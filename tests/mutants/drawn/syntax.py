@@ -213,6 +213,8 @@ class Finder:
 
     def visit_choice(self, cursor):
         condition = next(cursor.get_children())
+        if self.place(condition) == self.place(cursor):
+            return  # a macro makes the choice as a whole, which is no condition
         self.note_slip(self.place(condition), "never", "false", NEVER)
         self.note_slip(self.place(condition), "always", "true", ALWAYS)
 
