@@ -144,8 +144,7 @@ static void do_something(struct played *one)
 			cancel_request(one);
 		break;
 	case 2:
-		if (!world.is_greeted)
-			pass_time(fake_random(3) * SECOND_US);
+		pass_time(fake_random(8) * SECOND_US);
 		break;
 	case 3:
 	case 4:
