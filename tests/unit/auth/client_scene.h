@@ -26,7 +26,8 @@ static struct {
 	unsigned heard;
 	uint16_t type;
 	uint32_t tag;
-	char text[2][40]; /* of its body */
+	char text[2][40];     /* of its body */
+	struct buffer *begun; /* the whole body of AUTH_BEGIN; NULL: nobody wants it */
 } world;
 
 struct ipc_client *ipc_client_new(struct os_loop *loop, const char *path,
@@ -75,6 +76,8 @@ void ipc_channel_send(struct ipc_channel *channel, uint16_t type, uint32_t tag, 
 	world.heard++;
 	world.type = type;
 	world.tag = tag;
+	if (type == AUTH_BEGIN && world.begun != NULL)
+		buffer_append_str(world.begun, body);
 	for (size_t i = 0; i < texts; i++) {
 		struct str text = unpack_str(&unpack);
 

@@ -107,6 +107,72 @@ static void mechanisms_have_names(void **state)
 	expect_message(true);
 }
 
+static void note_answer(void *context, const struct auth_answer *answer)
+{
+	*(enum auth_refusal *)context = answer->refusal;
+	assert_int_equal(answer->outcome, AUTH_REFUSED);
+}
+
+/* All of the client that "auth" is told, in its order, with as much as there may be of it, and what
+ * is too much without asking. */
+static void who_begins_is_described(void **state)
+{
+	static char long_text[AUTH_MESSAGE_MAX + 1];
+	static const size_t initials[] = {0, 1, AUTH_MESSAGE_MAX, AUTH_MESSAGE_MAX + 1};
+	static const size_t mechanisms[] = {1, AUTH_MECHANISM_SIZE - 1, AUTH_MECHANISM_SIZE};
+	const enum auth_refusal none = (enum auth_refusal)99;
+	struct buffer begun CLEANUP(buffer_clear) = {0};
+	struct auth_peer peer = {.exporter = STR("exported"),
+				 .end_point = STR("end"),
+				 .certificate = STR("0a1b"),
+				 .certificate_name = STR("joe@example.org"),
+				 .protocol = STR("lmtp"),
+				 .session = STR("7:9")};
+
+	(void)state;
+	memset(long_text, 'm', sizeof long_text);
+	for (uint8_t i = 0; i < sizeof peer.address; i++)
+		peer.address.s6_addr[i] = (uint8_t)(i * 3);
+	world.begun = &begun;
+	for (unsigned i = 0; i < COUNT_OF(initials) * COUNT_OF(mechanisms) * 4; i++) {
+		struct str mechanism =
+			str_slice(long_text, mechanisms[i / 4 % COUNT_OF(mechanisms)]);
+		struct str initial = str_slice(long_text, initials[i / 4 / COUNT_OF(mechanisms)]);
+		struct auth_exchange exchange = {0};
+		enum auth_refusal refusal = none, expected = none;
+		struct buffer body CLEANUP(buffer_clear) = {0};
+		const unsigned heard = world.heard;
+
+		exchange.answered = note_answer;
+		exchange.context = &refusal;
+		peer.is_secured = i % 2 > 0;
+		peer.port = i % 4 > 1 ? UINT16_MAX : 0;
+		if (mechanism.length == AUTH_MECHANISM_SIZE)
+			expected = AUTH_UNKNOWN;
+		else if (initial.length > AUTH_MESSAGE_MAX)
+			expected = AUTH_MALFORMED;
+		pack_str(&body, str_slice((const char *)&peer.address, 16));
+		pack_u32(&body, i % 2);
+		for (size_t j = 0; j < 5; j++)
+			pack_str(&body,
+				 ((const struct str[]){STR("exported"), STR("end"), STR("0a1b"),
+						       STR("joe@example.org"), STR("lmtp")})[j]);
+		pack_u32(&body, i % 4 > 1 ? 65535 : 0);
+		pack_str(&body, STR("7:9"));
+		pack_str(&body, mechanism);
+		pack_u32(&body, i % 3 > 0);
+		pack_str(&body, initial);
+		buffer_reset(&begun);
+		auth_exchange_begin(world.auth, &peer, mechanism, i % 3 > 0, initial, &exchange);
+		assert_int_equal(refusal, expected);
+		assert_int_equal(world.heard - heard, expected == none);
+		assert_true(expected != none || str_equal(buffer_view(&begun), buffer_view(&body)));
+		assert_int_equal(exchange.auth != NULL, expected == none);
+		auth_exchange_cancel(&exchange);
+	}
+	world.begun = NULL;
+}
+
 static int set_up(void **state)
 {
 	(void)state;
@@ -133,6 +199,7 @@ int main(void)
 		CASE(what_is_no_answer_is_refused),
 		CASE(what_is_no_state_is_refused),
 		CASE(mechanisms_have_names),
+		CASE(who_begins_is_described),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
