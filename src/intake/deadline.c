@@ -94,7 +94,7 @@ struct intake_session *intake_session_find_idle(struct intake *intake)
 		    intake_pace_is_over(&session->idle, IDLE_US, rate, now_us))
 			return session;
 		if (!is_waiting_for_us(session) &&
-		    !intake_pace_is_over(&session->idle, IDLE_US, 0, now_us))
+		    intake_pace_waited_us(&session->idle, now_us) < IDLE_US)
 			return NULL; /* nor are those after it, which are younger */
 		/* it is busy sending a message at a good rate: look at others first next time */
 		DL_DELETE2(intake->sessions, session, previous, next);

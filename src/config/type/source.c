@@ -50,15 +50,16 @@ static struct config_complaint parse_use(const struct config *config, struct str
 							       struct str text),
 					 struct config_source_use *use)
 {
+	const char *form;
 	struct str key;
 
 	if (str_find(text, ':') < 0 || text.data[0] == '[' || !str_split(&text, ':', &key) ||
 	    text.length == 0)
 		return config_type_complain("no ':' before a source");
-	use->key = to_key(config->arena, key);
-	if (use->key == NULL)
+	form = to_key(config->arena, key);
+	if (form == NULL)
 		return config_type_complain("not valid before the ':'");
-	use->source = arena_copy(config->arena, text);
+	*use = (struct config_source_use){form, arena_copy(config->arena, text)};
 	return config_type_fine;
 }
 

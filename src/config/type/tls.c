@@ -4,7 +4,10 @@
 #include "config/type/value.h"
 #include <string.h>
 
-enum { FINGERPRINT_DIGITS = 64 }; /* SHA-256 */
+enum {
+	FINGERPRINT_DIGITS = 64, /* SHA-256 */
+	FINGERPRINT_COLONS_LENGTH = FINGERPRINT_DIGITS / 2 * 3 - 1
+};
 
 /* Stores the canonical form of the host name after PREFIX, with PREFIX. */
 static struct config_complaint keep_below(const struct config *config, struct str prefix,
@@ -91,15 +94,16 @@ static struct config_complaint parse_fingerprint(const struct config_setting *se
 	size_t count = 0;
 
 	(void)setting;
-	for (size_t i = 0; i < text.length; i++) {
-		if (has_colons && i % 3 == 2 && text.data[i] == ':')
-			continue;
-		if (!is_hexadecimal(text.data[i]) || count == FINGERPRINT_DIGITS)
-			return config_type_complain("not a SHA-256 fingerprint");
-		digits[count++] = text.data[i];
-	}
-	if (count != FINGERPRINT_DIGITS)
+	if (text.length != (has_colons ? FINGERPRINT_COLONS_LENGTH : FINGERPRINT_DIGITS))
 		return config_type_complain("not a SHA-256 fingerprint");
+	for (size_t i = 0; i < text.length; i++) {
+		bool is_colon = has_colons && i % 3 == 2;
+
+		if (is_colon ? text.data[i] != ':' : !is_hexadecimal(text.data[i]))
+			return config_type_complain("not a SHA-256 fingerprint");
+		if (!is_colon)
+			digits[count++] = text.data[i];
+	}
 	*(const char **)place = config_copy_lower(config->arena, str_slice(digits, count));
 	return config_type_fine;
 }

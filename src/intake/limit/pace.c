@@ -21,6 +21,11 @@ void intake_pace_receive(struct intake_pace *pace, int64_t now_us, uint64_t coun
 	pace->bytes += count;
 }
 
+int64_t intake_pace_waited_us(const struct intake_pace *pace, int64_t now_us)
+{
+	return pace->waited_us + (pace->since_us > 0 ? now_us - pace->since_us : 0);
+}
+
 int64_t intake_pace_left_us(const struct intake_pace *pace, int64_t timeout_us, uint32_t rate)
 {
 	int64_t earned_us;

@@ -24,6 +24,8 @@ void intake_pace_reset(struct intake_pace *pace);
 void intake_pace_wait(struct intake_pace *pace, int64_t now_us);
 /* The client has sent COUNT bytes. */
 void intake_pace_receive(struct intake_pace *pace, int64_t now_us, uint64_t count);
+/* The total wait for it until NOW. */
+int64_t intake_pace_waited_us(const struct intake_pace *pace, int64_t now_us);
 /* Whether it has taken too long, at NOW, for TIMEOUT and the bytes at that rate. */
 bool intake_pace_is_over(const struct intake_pace *pace, int64_t timeout_us, uint32_t rate,
 			 int64_t now_us);

@@ -216,7 +216,7 @@ class Finder:
     def visit_choice(self, cursor):
         condition = next(cursor.get_children())
         if self.place(condition) == self.place(cursor):
-            return  # both are all of what a macro makes, which is no condition
+            return  # a macro makes the choice as a whole, which is no condition
         self.note_slip(self.place(condition), "never", "false", NEVER)
         self.note_slip(self.place(condition), "always", "true", ALWAYS)
 

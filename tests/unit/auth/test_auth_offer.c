@@ -5,6 +5,7 @@
 #include "ipc/pack.h"
 #include "log/event.h"
 #include "test.h"
+#include <stdio.h>
 #include <string.h>
 
 #define PLAIN  "PLAIN LOGIN"
@@ -24,6 +25,9 @@ static bool is_waiting;                                 /* it runs */
 static char offered[256]; /* what who asks was told last; "?": nothing yet */
 static unsigned tellings;
 static unsigned withheld; /* as the log has it */
+static bool are_tokens_known;
+static struct dovecot_mechanism its_mechanisms[AUTH_MECHANISMS_MAX + 1]; /* Dovecot's */
+static size_t its_mechanism_count;
 
 void directory_client_get(struct directory_client *client, const char *table, struct str key,
 			  int64_t patience_us, struct directory_question *question)
@@ -86,14 +90,14 @@ void log_write(enum log_name name, const struct log_field *fields)
 bool auth_tokens_are_known(const struct auth_tokens *tokens)
 {
 	(void)tokens;
-	return false;
+	return are_tokens_known;
 }
 
 const struct dovecot_mechanism *dovecot_mechanisms(const struct dovecot *dovecot, size_t *count_out)
 {
-	(void)dovecot, (void)count_out;
-	fail_msg("there is no Dovecot");
-	return NULL;
+	assert_ptr_equal(dovecot, &its_mechanisms);
+	*count_out = its_mechanism_count;
+	return its_mechanisms;
 }
 
 void ipc_server_each(struct ipc_server *ipc,
@@ -138,6 +142,8 @@ static int set_up(void **state)
 	memset(questions, 0, sizeof questions);
 	is_waiting = false;
 	tellings = withheld = 0;
+	are_tokens_known = false;
+	its_mechanism_count = 0;
 	strcpy(offered, "?");
 	auth_keys_open(&server);
 	return 0;
@@ -297,6 +303,137 @@ static void users_of_an_ldap_server_have_no_keys(void **state)
 	assert_string_equal(offered, PLAIN);
 }
 
+/* In PLACE is NAME. */
+static void check_offered(size_t place, const char *name, unsigned needs, bool is_own)
+{
+	assert_true(place < server.offered_count);
+	assert_string_equal(server.offered[place].name, name);
+	assert_int_equal(server.offered[place].needs, needs);
+	assert_int_equal(server.offered[place].own != NULL, is_own);
+	assert_false(server.offered[place].is_withheld);
+}
+
+/* All lists of up to three of its mechanisms, in all orders, twice the same among them: those that
+ * we know first, in our order, then the others in its own. */
+static void dovecot_offers_what_is_not_bound(void **state)
+{
+	static const struct {
+		const char *name;
+		unsigned rank, needs; /* rank 0: unknown to us */
+	} all[] = {
+		{"LOGIN", 5, AUTH_NEEDS_SECURED},
+		{"CRAM-MD5", 0, AUTH_NEEDS_SECURED},
+		{"SCRAM-SHA-1", 2, AUTH_NEEDS_SECURED},
+		{"SCRAM-SHA-1-PLUS", 9, 0},
+		{"X-PLUS", 9, 0},
+		{"-PLUS", 9, 0},
+		{"PLUS", 0, AUTH_NEEDS_SECURED},
+		{"XOAUTH2", 3, AUTH_NEEDS_SECURED},
+		{"PLAIN", 4, AUTH_NEEDS_SECURED},
+		{"SCRAM-SHA-256", 1, AUTH_NEEDS_SECURED},
+	};
+	static const size_t kinds = COUNT_OF(all) + 1; /* or nothing */
+
+	(void)state;
+	config.auth.users = CONFIG_AUTH_DOVECOT;
+	server.dovecot = (struct dovecot *)(void *)&its_mechanisms;
+	for (size_t i = 0; i < kinds * kinds * kinds; i++) {
+		const size_t picked[] = {i % kinds, i / kinds % kinds, i / kinds / kinds};
+		size_t place = 0;
+
+		its_mechanism_count = 0;
+		for (size_t j = 0; j < COUNT_OF(picked); j++)
+			if (picked[j] < COUNT_OF(all))
+				strcpy(its_mechanisms[its_mechanism_count++].name,
+				       all[picked[j]].name);
+		auth_offer_update(&server);
+		for (unsigned rank = 1; rank <= 5; rank++)
+			for (size_t j = 0; j < COUNT_OF(picked); j++)
+				if (picked[j] < COUNT_OF(all) && all[picked[j]].rank == rank) {
+					check_offered(place++, all[picked[j]].name,
+						      all[picked[j]].needs, false);
+					break;
+				}
+		for (size_t j = 0; j < COUNT_OF(picked); j++) {
+			bool is_again = false;
+
+			for (size_t k = 0; k < j; k++)
+				is_again |= picked[k] == picked[j];
+			if (picked[j] < COUNT_OF(all) && all[picked[j]].rank == 0 && !is_again)
+				check_offered(place++, all[picked[j]].name, all[picked[j]].needs,
+					      false);
+		}
+		assert_int_equal(server.offered_count, place);
+		assert_false(auth_offer_has_binding(&server));
+	}
+	assert_int_equal(withheld, 0);
+}
+
+/* As many as clients are told of; what a client is told is just the settings' choice of it. */
+static void dovecot_may_have_too_many(void **state)
+{
+	static const char *mechanisms[] = {"M16", "M3", "OAUTHBEARER"};
+
+	(void)state;
+	config.auth.users = CONFIG_AUTH_DOVECOT;
+	server.dovecot = (struct dovecot *)(void *)&its_mechanisms;
+	for (size_t count = AUTH_MECHANISMS_MAX - 1; count <= AUTH_MECHANISMS_MAX + 1; count++) {
+		its_mechanism_count = count;
+		for (size_t i = 0; i < count; i++)
+			snprintf(its_mechanisms[i].name, sizeof its_mechanisms[i].name, "M%zu", i);
+		auth_offer_update(&server);
+		assert_int_equal(server.offered_count,
+				 count < AUTH_MECHANISMS_MAX ? count : AUTH_MECHANISMS_MAX);
+		for (size_t i = 0; i < server.offered_count; i++)
+			check_offered(i, its_mechanisms[i].name, AUTH_NEEDS_SECURED, false);
+		assert_null(auth_offer_find(&server, STR("M16")));
+	}
+	config.auth.mechanisms = mechanisms;
+	config.auth.mechanism_count = COUNT_OF(mechanisms);
+	auth_offer_update(&server);
+	assert_string_equal(offered, "M3 M16");
+	are_tokens_known = true; /* which we judge by ourselves, whoever has the users */
+	auth_offer_update(&server);
+	assert_string_equal(offered, "OAUTHBEARER M3 M16");
+	check_offered(0, "OAUTHBEARER", AUTH_NEEDS_SECURED, true);
+}
+
+/* Certificates prove who a user is, where clients are asked for one and the directory has users. */
+static void certificates_need_an_authority(void **state)
+{
+	struct config_listen listens[] = {{.client_authority = ""}, {.client_authority = ""}};
+
+	(void)state;
+	config.listens = listens;
+	config.listen_count = COUNT_OF(listens);
+	for (unsigned i = 0; i < 3 * 2 * 3; i++) {
+		static const enum config_auth_users users[] = {
+			CONFIG_AUTH_DIRECTORY, CONFIG_AUTH_LDAP, CONFIG_AUTH_DOVECOT};
+		bool has_directory = i / 3 % 2 > 0;
+		unsigned who = i / 6;
+		const struct auth_offered *found;
+
+		config.auth.users = users[i % 3];
+		server.directory = has_directory ? (struct directory_client *)&server : NULL;
+		listens[0].client_authority = who == 1 ? "a.pem" : "";
+		listens[1].client_authority = who == 2 ? "a.pem" : "";
+		auth_offer_update(&server);
+		found = auth_offer_find(&server, STR("EXTERNAL"));
+		if (who > 0 && has_directory && users[i % 3] != CONFIG_AUTH_DOVECOT) {
+			assert_ptr_equal(found, &server.offered[0]);
+			assert_true((found->needs & AUTH_NEEDS_CERTIFICATE) != 0);
+			assert_ptr_equal(found->own, sasl_mechanism_find(STR("EXTERNAL")));
+		} else {
+			assert_null(found);
+		}
+		assert_int_equal(auth_offer_find(&server, STR("PLAIN")) != NULL,
+				 has_directory && users[i % 3] == CONFIG_AUTH_DIRECTORY);
+		assert_null(auth_offer_find(&server, STR("XOAUTH2")));
+	}
+	config.listen_count = 0;
+	server.directory = (struct directory_client *)&server;
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -309,6 +446,9 @@ int main(void)
 		TEST(a_change_meanwhile_is_asked_about),
 		TEST(what_the_settings_name_is_offered),
 		TEST(users_of_an_ldap_server_have_no_keys),
+		TEST(dovecot_offers_what_is_not_bound),
+		TEST(dovecot_may_have_too_many),
+		TEST(certificates_need_an_authority),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,241 +1,185 @@
 // SPDX-License-Identifier: ISC
-/* Dovecot's authentication service, played here: the bounds of its lines, of ours, and of what is
- * asked at once. */
-#include "auth/server/dovecot/dovecot.h"
-#include "log/event.h"
-#include "os/socket/socket.h"
-#include "test.h"
-#include "unit/fake_loop.h"
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
+/* Requests to Dovecot against a model: any order of requests, answers, cancellations and lost
+ * connections, while time passes. */
+#include "dovecot_scene.h"
 
-enum { PLENTY = 1 << 20 };
+enum { TURNS = 3000 };
 
-#define GREETING "VERSION\t1\t2\nMECH\tPLAIN\tplaintext\nDONE\n"
-
-static struct dovecot *dovecot;
-static int connection; /* -1: none was made */
-static unsigned changes;
-static unsigned losses; /* that the log has */
-static unsigned answers;
-static enum dovecot_outcome outcome; /* of the last answer */
-static size_t user_length;
-static struct os_task *task; /* for the end of the turn; NULL: none */
-
-void os_loop_defer(struct os_loop *loop, struct os_task *deferred)
+static void lose_connection(void)
 {
-	(void)loop;
-	task = deferred;
-}
+	fake_peer_close(world.socket);
+	play();
+	assert_int_equal(world.socket, -1);
+	for (size_t i = 0; i < REQUESTS; i++) {
+		struct played *one = &played[i];
 
-void os_task_cancel(struct os_loop *loop, struct os_task *deferred)
-{
-	(void)loop;
-	if (task == deferred)
-		task = NULL;
-}
-
-int os_socket_connect(const union os_socket_address *address)
-{
-	(void)address;
-	connection = fake_connect(PLENTY, PLENTY);
-	return connection;
-}
-
-int os_socket_error(int socket)
-{
-	(void)socket;
-	return 0;
-}
-
-void log_write(enum log_name name, const struct log_field *fields)
-{
-	(void)fields;
-	assert_int_equal(name, EVENT_AUTH_SERVICE_LOST);
-	losses++;
-}
-
-static void on_changed(void *context)
-{
-	(void)context;
-	changes++;
-}
-
-static void on_answer(void *context, const struct dovecot_answer *answer)
-{
-	(void)context;
-	answers++;
-	outcome = answer->outcome;
-	user_length = answer->user.length;
-}
-
-static void play_service(void)
-{
-	while (fake_watch_is_ready(connection))
-		fake_play_watch(connection);
-}
-
-static void say(struct str text)
-{
-	while (text.length > 0) {
-		size_t taken = fake_peer_write(connection, text.data, text.length);
-
-		assert_true(taken > 0);
-		text = str_skip(text, taken);
-	}
-	if (fake_watch_is_ready(connection))
-		play_service();
-}
-
-static size_t drop_what_was_heard(void)
-{
-	char bytes[4096];
-	size_t length, all = 0;
-
-	while ((length = fake_peer_read(connection, bytes, sizeof bytes)) > 0)
-		all += length;
-	return all;
-}
-
-static int set_up(void **state)
-{
-	(void)state;
-	fake_begin(1);
-	connection = -1;
-	changes = losses = answers = 0;
-	dovecot = dovecot_new(NULL, "/run/dovecot/auth", on_changed, NULL);
-	fake_play_timer();
-	play_service();
-	say(STR(GREETING));
-	assert_int_equal(changes, 1);
-	(void)drop_what_was_heard();
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	dovecot_free(dovecot);
-	return 0;
-}
-
-/* A line of LENGTH bytes with its end, at most STEP bytes at a time; whether it is taken. */
-static bool takes_line(size_t length, size_t step)
-{
-	struct dovecot_request request = {.answered = on_answer};
-	struct buffer line CLEANUP(buffer_clear) = {0};
-	bool is_taken;
-
-	dovecot_begin(dovecot, &(struct dovecot_ask){.mechanism = STR("PLAIN")}, &request);
-	play_service();
-	buffer_append_format(&line, "OK\t%u\tuser=", request.id);
-	while (line.length < length - 1)
-		buffer_append_byte(&line, 'u');
-	buffer_append_byte(&line, '\n');
-	answers = losses = 0;
-	for (struct str rest = buffer_view(&line); rest.length > 0 && losses == 0;) {
-		size_t count = rest.length < step ? rest.length : step;
-
-		say(str_slice(rest.data, count));
-		rest = str_skip(rest, count);
-	}
-	is_taken = answers == 1;
-	assert_int_equal(losses, !is_taken);
-	if (is_taken)
-		assert_int_equal(user_length, length - 1 - strlen("OK\t1\tuser="));
-	dovecot_cancel(&request);
-	return is_taken;
-}
-
-static void a_line_of_the_service_is_so_long(void **state)
-{
-	static const size_t steps[] = {1, 1000, 4096, DOVECOT_LINE_MAX, PLENTY};
-
-	(void)state;
-	for (size_t i = 0; i < COUNT_OF(steps); i++) {
-		tear_down(state);
-		set_up(state);
-		assert_true(takes_line(DOVECOT_LINE_MAX, steps[i]));
-		tear_down(state);
-		set_up(state);
-		assert_false(takes_line(DOVECOT_LINE_MAX + 1, steps[i]));
+		if (one->is == BEGUN || one->is == SPEAKS)
+			one->is = TO_FAIL;
+		if (one->is == SENT) {
+			one->is = WAITS;
+			one->until_us = os_clock_monotonic_us() + DOVECOT_PATIENCE_US;
+		}
 	}
 }
 
-/* The length of the line that asks with a service's name of so many bytes; 0: it cannot be sent. */
-static size_t sent_length(size_t name)
+static void expire_requests(void)
 {
-	struct dovecot_request request = {.answered = on_answer};
-	struct buffer service CLEANUP(buffer_clear) = {0};
-	size_t length;
-	bool is_failed;
+	int64_t now_us = os_clock_monotonic_us();
 
-	for (size_t i = 0; i < name; i++)
-		buffer_append_byte(&service, 's');
-	(void)drop_what_was_heard();
-	dovecot_begin(
-		dovecot,
-		&(struct dovecot_ask){.mechanism = STR("X"), .service = buffer_view(&service)},
-		&request);
-	play_service();
-	length = drop_what_was_heard();
-	is_failed = request.is_failed;
-	assert_int_equal(is_failed, task != NULL);
-	if (is_failed) {
-		task->call(task->context);
-		assert_int_equal(outcome, DOVECOT_LATER);
+	for (size_t i = 0; i < REQUESTS; i++)
+		if (played[i].is == WAITS && played[i].until_us <= now_us)
+			played[i].is = TO_FAIL;
+}
+
+/* What waits is asked for in its order. */
+static void reconnect(void)
+{
+	greet();
+	expire_requests();
+	for (uint32_t id = 1;; id++) {
+		struct played *next = NULL;
+
+		for (size_t i = 0; i < REQUESTS; i++)
+			if (played[i].is == WAITS && played[i].id >= id &&
+			    (next == NULL || played[i].id < next->id))
+				next = &played[i];
+		if (next == NULL)
+			break;
+		expect_begun(next);
+		next->is = SENT;
+		id = next->id;
 	}
-	dovecot_cancel(&request);
-	assert_null(task);
-	return is_failed ? 0 : length;
+	expect_line("");
 }
 
-static void a_line_to_the_service_is_so_long(void **state)
+/* The next attempt to connect is the model's to choose. */
+static void pass_time(int64_t us)
 {
-	size_t least = sent_length(0);
-
-	(void)state;
-	assert_int_equal(sent_length(1), least + 1);
-	assert_int_equal(sent_length(DOVECOT_SENT_MAX - least), DOVECOT_SENT_MAX);
-	assert_int_equal(sent_length(DOVECOT_SENT_MAX - least + 1), 0);
-	assert_int_equal(losses, 0);
+	world.connect_errors = -ECONNREFUSED;
+	fake_advance(us);
+	world.connect_errors = 0;
+	expire_requests();
 }
 
-/* One more fails; when one of them has ended there is room again. */
-static void so_much_is_asked_at_once(void **state)
+static void check_end_of_turn(void)
 {
-	struct dovecot_request *all = calloc(DOVECOT_REQUESTS_MAX + 2, sizeof *all);
-	const struct dovecot_ask ask = {.mechanism = STR("X")};
+	unsigned before[REQUESTS];
 
-	(void)state;
-	for (size_t i = 0; i < DOVECOT_REQUESTS_MAX + 2; i++)
-		all[i].answered = on_answer;
-	for (size_t i = 0; i < DOVECOT_REQUESTS_MAX; i++) {
-		dovecot_begin(dovecot, &ask, &all[i]);
-		assert_false(all[i].is_failed);
-		play_service();
-		(void)drop_what_was_heard();
+	for (size_t i = 0; i < REQUESTS; i++)
+		before[i] = played[i].answers;
+	end_turn();
+	for (size_t i = 0; i < REQUESTS; i++) {
+		bool fails = played[i].is == TO_FAIL;
+
+		if (played[i].answers - before[i] != fails)
+			fail_msg("request %u: %u answers, state %d", played[i].id,
+				 played[i].answers - before[i], (int)played[i].is);
+		if (!fails)
+			continue;
+		assert_int_equal(played[i].outcome, DOVECOT_LATER);
+		assert_null(played[i].request.dovecot);
+		played[i].is = NOT_ASKED;
 	}
-	dovecot_begin(dovecot, &ask, &all[DOVECOT_REQUESTS_MAX]);
-	assert_true(all[DOVECOT_REQUESTS_MAX].is_failed);
-	dovecot_cancel(&all[DOVECOT_REQUESTS_MAX]);
-	dovecot_cancel(&all[0]);
-	dovecot_begin(dovecot, &ask, &all[DOVECOT_REQUESTS_MAX + 1]);
-	assert_false(all[DOVECOT_REQUESTS_MAX + 1].is_failed);
-	for (size_t i = 0; i < DOVECOT_REQUESTS_MAX + 2; i++)
-		dovecot_cancel(&all[i]);
-	free(all);
 }
 
-#define DOVECOT_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+static void answer_request(struct played *one)
+{
+	static const struct {
+		const char *line, *message, *user;
+		enum dovecot_outcome outcome;
+	} answers[] = {
+		{"CONT\t%u\tbW9yZQ==\n", "more", "", DOVECOT_CHALLENGE},
+		{"OK\t%u\tuser=lisa\tresp=bGFzdA==\n", "last", "lisa", DOVECOT_RIGHT},
+		{"OK\t%u\tuser=lisa\tnologin\n", "", "lisa", DOVECOT_WRONG},
+		{"OK\t%u\tuser=lisa\tnologin\tproxy\n", "", "lisa", DOVECOT_RIGHT},
+		{"FAIL\t%u\tuser=lisa\n", "", "lisa", DOVECOT_WRONG},
+		{"FAIL\t%u\ttemp\n", "", "", DOVECOT_LATER},
+	};
+	size_t which = fake_random(COUNT_OF(answers));
+	unsigned before = one->answers;
+	char line[100];
+
+	snprintf(line, sizeof line, answers[which].line, one->id);
+	say(line);
+	assert_int_equal(one->answers, before + 1);
+	assert_int_equal(one->outcome, answers[which].outcome);
+	assert_string_equal(one->message, answers[which].message);
+	assert_string_equal(one->user, answers[which].user);
+	one->is = which == 0 ? SPEAKS : NOT_ASKED;
+	assert_int_equal(one->request.dovecot != NULL, which == 0);
+}
+
+static void cancel_request(struct played *one)
+{
+	bool is_told = one->is == SENT || one->is == BEGUN || one->is == SPEAKS;
+	char line[40];
+
+	dovecot_cancel(&one->request);
+	snprintf(line, sizeof line, "CANCEL\t%u", one->id);
+	expect_line(is_told ? line : "");
+	one->is = NOT_ASKED;
+}
+
+static void respond_request(struct played *one)
+{
+	char line[60];
+
+	dovecot_respond(&one->request, STR("yes"));
+	snprintf(line, sizeof line, "CONT\t%u\teWVz", one->id);
+	expect_line(line);
+	one->is = BEGUN;
+}
+
+static void do_something(struct played *one)
+{
+	switch (fake_random(12)) {
+	case 0:
+		if (world.is_greeted)
+			lose_connection();
+		else
+			reconnect();
+		break;
+	case 1:
+		if (one->is != NOT_ASKED)
+			cancel_request(one);
+		break;
+	case 2:
+		pass_time(fake_random(8) * SECOND_US);
+		break;
+	case 3:
+	case 4:
+	case 5:
+		if (one->is == SENT || one->is == BEGUN)
+			answer_request(one);
+		break;
+	case 6:
+	case 7:
+		if (one->is == SPEAKS)
+			respond_request(one);
+		break;
+	default:
+		if (one->is != NOT_ASKED)
+			break;
+		begin(one);
+		if (one->is == SENT)
+			expect_begun(one);
+	}
+	check_end_of_turn();
+}
+
+static void any_order_of_requests(void **state)
+{
+	(void)state;
+	open_dovecot();
+	reconnect();
+	for (unsigned turn = 0; turn < TURNS; turn++)
+		do_something(&played[fake_random(REQUESTS)]);
+}
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		DOVECOT_TEST(a_line_of_the_service_is_so_long),
-		DOVECOT_TEST(a_line_to_the_service_is_so_long),
-		DOVECOT_TEST(so_much_is_asked_at_once),
+		DOVECOT_TEST(any_order_of_requests),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
