@@ -133,9 +133,11 @@ void config_problem_report(const struct config_tree_section *section, const char
 /* About SECTION as such. */
 void config_problem_report_section(const struct config_tree_section *section, const char *message,
 				   const char *allowed, struct config_problems *problems);
-/* check/kind.c: checks the settings of a section against the kind in the struct at BASE. */
-void config_check_kinds(const void *base, const struct config_tree_section *section,
-			struct config_problems *problems);
+/* check/row.c: checks the settings of sections against their kinds, and by their rows. */
+void config_check_rows(const struct config *config, const struct config_tree *tree,
+		       struct config_problems *problems);
+/* check/complete.c: what is not given of listeners and of TLS. */
+void config_complete_sections(struct config *config, const struct config_tree *tree);
 /* check/program.c: checks the program of SERVICE, which is of kind pipe. */
 void config_check_program(const struct config *config, const struct config_service *service,
 			  const struct config_tree_section *section,
@@ -143,12 +145,6 @@ void config_check_program(const struct config *config, const struct config_servi
 /* check/record.c: section record, and the services that record. */
 void config_check_record(const struct config *config, const struct config_tree *tree,
 			 struct config_problems *problems);
-/* check/tls.c: completes and checks what is about TLS. */
-/* check/listen_auth.c: after config_check_tls(). */
-void config_check_listen_auth(struct config *config, const struct config_tree *tree,
-			      struct config_problems *problems);
-void config_check_tls(struct config *config, const struct config_tree *tree,
-		      struct config_problems *problems);
 /* build/class.c: adds the classes, and checks their order. */
 void config_add_classes(struct config *config, const struct config_tree *tree,
 			struct config_problems *problems);
@@ -174,15 +170,6 @@ void config_add_rules(struct config *config, const struct config_tree *tree,
 void config_check_flags(const char *const *flags, size_t count, bool may_be_none,
 			const struct config_tree_section *section,
 			struct config_problems *problems);
-/* check/directory.c */
-void config_check_directory(const struct config *config, const struct config_tree *tree,
-			    struct config_problems *problems);
-/* check/auth.c */
-void config_check_auth(const struct config *config, const struct config_tree *tree,
-		       struct config_problems *problems);
-/* The first section directory, or NULL. */
-const struct config_tree_section *config_directory_section(const struct config_tree *tree);
-
 /* parse/route.c: how many bytes of TEXT, an element of smtproutes, come before its password; all of
  * them if there is none. */
 size_t config_route_length(struct str text);

@@ -277,7 +277,7 @@ static size_t add_directory_bounds(const struct config_directory *directory,
 static void check_listen_bounds(const struct config *config, const struct config_tree *tree,
 				struct config_problems *problems)
 {
-	const struct config_tree_section *directory = config_directory_section(tree);
+	bool is_directory_met = false; /* only the first one counts */
 	struct bound bounds[CONFIG_ADDRESSES_MAX];
 	size_t count = 0;
 	size_t index = 0;
@@ -285,12 +285,14 @@ static void check_listen_bounds(const struct config *config, const struct config
 	for (const struct config_tree_section *s = tree->first; s != NULL; s = s->next) {
 		struct bound *next = bounds + count;
 
-		if (s->kind == CONFIG_SECTION_LISTEN && index < config->listen_count)
+		if (s->kind == CONFIG_SECTION_LISTEN && index < config->listen_count) {
 			count += add_listen_bounds(&config->listens[index++], s, next,
 						   CONFIG_ADDRESSES_MAX - count, problems);
-		else if (s == directory)
+		} else if (s->kind == CONFIG_SECTION_DIRECTORY && !is_directory_met) {
+			is_directory_met = true;
 			count += add_directory_bounds(&config->directory, s, next,
 						      CONFIG_ADDRESSES_MAX - count, problems);
+		}
 	}
 	for (size_t i = 1; i < count; i++)
 		check_bound(bounds, i, problems);
@@ -307,20 +309,9 @@ static void check_configured_services(const struct config *config, const struct 
 		if (s->kind != CONFIG_SECTION_SERVICE || index == config->service_count)
 			continue;
 		index++;
-		if (service->kind != 0)
-			config_check_kinds(service, s, problems);
 		if (service->kind == CONFIG_SERVICE_PIPE)
 			config_check_program(config, service, s, problems);
 	}
-}
-
-static void check_uid_range(const struct config *config, const struct config_tree *tree,
-			    struct config_problems *problems)
-{
-	if (config->uid_min > config->uid_max)
-		config_problem_report(&tree->root, "uid_max",
-				      "is below uid_min: no user of this machine would have mail",
-				      "a number of at least uid_min", problems);
 }
 
 static void complete_reserve(struct config *config, const struct config_tree *tree)
@@ -342,13 +333,10 @@ void config_check(struct config *config, const struct config_tree *tree,
 	check_values(config, &tree->root, "qmtproutes", ":", problems);
 	check_senders(config, tree, problems);
 	check_configured_services(config, tree, problems);
-	check_uid_range(config, tree, problems);
 	complete_reserve(config, tree);
+	config_complete_sections(config, tree);
+	config_check_rows(config, tree, problems);
 	config_check_record(config, tree, problems);
-	config_check_tls(config, tree, problems);
-	config_check_directory(config, tree, problems);
-	config_check_auth(config, tree, problems);
-	config_check_listen_auth(config, tree, problems);
 	check_titles(config, tree, CONFIG_SECTION_DOMAIN, config->domain_count, domain_name,
 		     problems);
 	check_titles(config, tree, CONFIG_SECTION_TLS, config->tls_policy_count, policy_destination,

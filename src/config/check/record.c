@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-/* Checks section record, and services that record what they file. */
+/* Checks services that record what they file. */
 #include "config/internal.h"
 #include "config/type/type.h"
 #include "mail/mailbox/folder.h"
@@ -72,33 +72,12 @@ static void check_recorded_service(const struct config_service *service,
 				      "IPV4:PORT, [IPV6]:PORT", problems);
 }
 
-/* The files of TLS to MariaDB belong together. */
-static void check_files(const struct config_record *record,
-			const struct config_tree_section *section, struct config_problems *problems)
-{
-	bool has_certificate = *record->client_certificate != '\0';
-
-	if (has_certificate && *record->authority == '\0')
-		config_problem_report(section, "client_certificate", "it is presented by TLS only",
-				      "authority beside it", problems);
-	if (has_certificate != (*record->client_key != '\0'))
-		config_problem_report(section,
-				      has_certificate ? "client_certificate" : "client_key",
-				      "one of the two is missing",
-				      "client_certificate and client_key, or neither", problems);
-}
-
 void config_check_record(const struct config *config, const struct config_tree *tree,
 			 struct config_problems *problems)
 {
 	size_t index = 0;
 
 	for (const struct config_tree_section *s = tree->first; s != NULL; s = s->next) {
-		if (s->kind == CONFIG_SECTION_RECORD) {
-			config_check_kinds(&config->record, s, problems);
-			if (config->record.backend == CONFIG_RECORD_MARIADB)
-				check_files(&config->record, s, problems);
-		}
 		if (s->kind == CONFIG_SECTION_SERVICE && index < config->service_count)
 			check_recorded_service(&config->services[index++], s, problems);
 	}

@@ -14,6 +14,27 @@ static const struct config_word automatic_words[] = {{"any", CONFIG_RULE_ANY},
 
 #define RECORD(name) (1u << CONFIG_RECORD_##name)
 
+static void check_client_certificate(const struct config_row_check *check)
+{
+	const struct config_record *record = check->base;
+
+	if (*record->client_certificate == '\0')
+		return;
+	if (*record->authority == '\0')
+		config_complain(check, "it is presented by TLS only", "authority beside it");
+	config_complain_if(check, *record->client_key == '\0', "one of the two is missing",
+			   "client_certificate and client_key, or neither");
+}
+
+static void check_client_key(const struct config_row_check *check)
+{
+	const struct config_record *record = check->base;
+
+	config_complain_if(
+		check, *record->client_key != '\0' && *record->client_certificate == '\0',
+		"one of the two is missing", "client_certificate and client_key, or neither");
+}
+
 const struct config_setting config_schema_record[] = {
 	SETTING(RECORD, "backend", word, AT(config_record, backend), INITIAL("sqlite"),
 		WORDS(mailbox_backend_words),
@@ -50,11 +71,12 @@ const struct config_setting config_schema_record[] = {
 			"address in servers. Empty: no TLS.")),
 	SETTING(RECORD, "client_certificate", optional_path, AT(config_record, client_certificate),
 		INITIAL(""), RANGE(0, 4000), KINDS(RECORD(MARIADB)),
+		CHECK(check_client_certificate),
 		MEANING("The file, in PEM form, of the certificate that is presented to the "
 			"servers, followed by the intermediate certificates. Needs authority and "
 			"client_key. Empty: none.")),
 	SETTING(RECORD, "client_key", optional_path, AT(config_record, client_key), INITIAL(""),
-		RANGE(0, 4000), KINDS(RECORD(MARIADB)),
+		RANGE(0, 4000), KINDS(RECORD(MARIADB)), CHECK(check_client_key),
 		MEANING("The file, in PEM form, of the private key of client_certificate.")),
 	SETTING(RECORD, "connections", number, AT(config_record, connections), INITIAL("4"),
 		RANGE(1, 64),

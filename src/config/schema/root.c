@@ -18,6 +18,13 @@ static const struct config_word format_words[] = {
 static const struct config_word target_words[] = {
 	{"stderr", CONFIG_LOG_STDERR}, {"syslog", CONFIG_LOG_SYSLOG}, {NULL, 0}};
 
+static void check_uid_max(const struct config_row_check *check)
+{
+	config_complain_if(check, check->config->uid_min > check->config->uid_max,
+			   "is below uid_min: no user of this machine would have mail",
+			   "a number of at least uid_min");
+}
+
 const struct config_setting config_schema_root[] = {
 	/* this machine */
 	SETTING(ROOT, "hostname", host, AT(config, hostname),
@@ -58,7 +65,7 @@ const struct config_setting config_schema_root[] = {
 			"system, below it, have none unless an alias leads it to somebody; root "
 			"never has.")),
 	SETTING(ROOT, "uid_max", number, AT(config, uid_max), INITIAL("60000"),
-		RANGE(1, UINT32_MAX),
+		RANGE(1, UINT32_MAX), CHECK(check_uid_max),
 		MEANING("The highest one. With users of other machines (LDAP, SSSD) it may have to "
 			"be higher.")),
 	SETTING(ROOT, "submit_group", group, AT(config, submit_group), INITIAL(""),

@@ -3,12 +3,15 @@
  * config/schema/row.h - macros for the rows of the table of settings, and its parts: those outside
  * all sections are in root.c (machine, queue, bounces), receive.c and send.c; users.c has those of
  * directory and auth, mailbox.c those of record and rule, rate.c those of rate and destination,
- * section.c the others.
+ * listen.c and tls.c those of these, section.c the others. A row's check stands beside it.
  */
 #ifndef CONFIG_SCHEMA_ROW_H
 #define CONFIG_SCHEMA_ROW_H
 
 #include "config/schema/schema.h"
+
+struct config_tree_section;
+struct config_problems;
 
 #define SETTING(where, label, kind, ...)                                                       \
 	{                                                                                      \
@@ -27,7 +30,28 @@
 #define USERS(name)        (1u << CONFIG_AUTH_##name)
 #define KINDS(bits)        .kinds = (bits)
 #define SECRET             .is_secret = true
+#define CHECK(function)    .check = (function)
 #define MEANING(text)      .meaning = (text)
+
+/* What the check of a row looks at. */
+struct config_row_check {
+	const struct config *config;
+	const void *base; /* the struct of the section */
+	const struct config_tree_section *section;
+	const struct config_setting *row;
+	struct config_problems *problems;
+};
+
+/* check/row.c: the setting of CHECK is wrong; may be called for each thing that is. */
+void config_complain(const struct config_row_check *check, const char *message,
+		     const char *allowed);
+
+static inline void config_complain_if(const struct config_row_check *check, bool is_wrong,
+				      const char *message, const char *allowed)
+{
+	if (is_wrong)
+		config_complain(check, message, allowed);
+}
 
 extern const struct config_word config_tls_version_words[];
 
@@ -40,6 +64,10 @@ extern const struct config_setting config_schema_send[];
 extern const size_t config_schema_send_count;
 extern const struct config_setting config_schema_bounces[];
 extern const size_t config_schema_bounces_count;
+extern const struct config_setting config_schema_listen[];
+extern const size_t config_schema_listen_count;
+extern const struct config_setting config_schema_tls[];
+extern const size_t config_schema_tls_count;
 extern const struct config_setting config_schema_section[];
 extern const size_t config_schema_section_count;
 extern const struct config_setting config_schema_rate[];

@@ -43,6 +43,7 @@ struct config_complaint {
 };
 
 struct config_setting;
+struct config_row_check;
 
 /* How the values of a setting are written and stored. */
 struct config_type {
@@ -75,8 +76,11 @@ struct config_setting {
 	uint64_t min;         /* of a number; in seconds for a duration */
 	uint64_t max;         /* likewise; of a text or path: its length */
 	const struct config_word *words; /* of a word */
-	unsigned kinds;      /* of services or backends that have it, a bit each; 0: all.
-			      * Without a default these require it */
+	unsigned kinds; /* of services or backends that have it, a bit each; 0: all.
+			 * Without a default these require it */
+	/* Looks, when all settings are known, at the others, and says what is wrong with this one:
+	 * config_complain(). Only where it applies. NULL: nothing can be. */
+	void (*check)(const struct config_row_check *check);
 	const char *meaning; /* for the manual: sentences */
 	bool is_secret;      /* there may be a password in it, which the type does not hide when it
 			      * prints      a value: not in what everybody may read */

@@ -3,6 +3,7 @@
 has to have its run, or to be no recipe at all."""
 
 import contextlib
+import glob
 import os
 import re
 import shlex
@@ -62,7 +63,7 @@ def test_every_block_has_its_run():
     runs = {*CONFIGURATIONS, *SESSIONS, *FILES, *LOGS, *OTHERS, *FILES_OF_TESTS, *NO_RECIPES}
     assert sorted(BLOCKS) == sorted(runs), "a block of a page is new, or is no more"
     assert all(test in globals() for test in OTHERS.values())
-    assert all(os.path.exists(f"{ROOT}/tests/e2e/{file}") for file in FILES_OF_TESTS.values())
+    assert all(glob.glob(f"{ROOT}/tests/e2e/*/{file}") for file in FILES_OF_TESTS.values())
 
 
 # --- configurations ---

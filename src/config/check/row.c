@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: ISC
+/* Checks of single settings: those that only some kinds of services, backends of the directory, or
+ * users of auth have, and what their rows check themselves. */
+#include "config/schema/row.h"
+#include "config/internal.h"
+#include <string.h>
+
+static const char *message_of_meaningless_setting(enum config_section section)
+{
+	if (section == CONFIG_SECTION_AUTH)
+		return "means nothing for these users";
+	return section == CONFIG_SECTION_SERVICE ? "means nothing for this kind of service"
+						 : "means nothing for this backend";
+}
+
+/* Reports a setting that only other kinds have, or a missing one that this kind requires. */
+static void check_setting_kind(const void *base, const struct config_tree_section *section,
+			       const struct config_setting *setting,
+			       const struct config_tree_use *use, struct config_problems *problems)
+{
+	bool applies = config_setting_applies(setting, base);
+	struct buffer allowed = {0};
+	const char *name;
+
+	if (applies ? setting->initial != NULL || use->line > 0 : use->line == 0)
+		return;
+	name = config_problem_name(problems, section->kind, section->title, setting->name);
+	if (applies) {
+		config_setting_allowed(setting, &allowed);
+	} else {
+		buffer_append_string(&allowed, "with ");
+		config_setting_kinds(setting, &allowed);
+	}
+	buffer_append_byte(&allowed, '\0');
+	config_problem_add(problems, applies ? section->line : use->line, name, STR(""),
+			   applies ? "must be set" : message_of_meaningless_setting(section->kind),
+			   buffer_data(&allowed));
+	buffer_clear(&allowed);
+}
+
+static void check_kinds(const void *base, const struct config_tree_section *section,
+			struct config_problems *problems)
+{
+	struct config_rows rows = {.section = section->kind};
+	const struct config_setting *row;
+
+	for (size_t i = 0; (row = config_rows_next(&rows)) != NULL; i++)
+		if (row->kinds != 0)
+			check_setting_kind(base, section, row, &section->uses[i], problems);
+}
+
+void config_complain(const struct config_row_check *check, const char *message, const char *allowed)
+{
+	config_problem_report(check->section, check->row->name, message, allowed, check->problems);
+}
+
+static void run_row_checks(const struct config *config, const void *base,
+			   const struct config_tree_section *section,
+			   struct config_problems *problems)
+{
+	struct config_row_check check = {config, base, section, NULL, problems};
+	struct config_rows rows = {.section = section->kind};
+
+	while ((check.row = config_rows_next(&rows)) != NULL)
+		if (check.row->check != NULL && config_setting_applies(check.row, base))
+			check.row->check(&check);
+}
+
+/* The struct of SECTION, the INDEX-th of its kind; NULL: its rows are not to be checked. */
+static const void *checked_base(const struct config *config,
+				const struct config_tree_section *section, size_t index)
+{
+	switch (section->kind) {
+	case CONFIG_SECTION_LISTEN:
+		return index < config->listen_count ? &config->listens[index] : NULL;
+	case CONFIG_SECTION_SERVICE:
+		return index < config->service_count && config->services[index].kind != 0
+			       ? &config->services[index]
+			       : NULL;
+	case CONFIG_SECTION_TLS:
+		return &config->tls_policies[index];
+	case CONFIG_SECTION_RECORD:
+		return &config->record;
+	case CONFIG_SECTION_DIRECTORY:
+		return config->directory.backend != CONFIG_BACKEND_NONE ? &config->directory : NULL;
+	case CONFIG_SECTION_AUTH:
+		return config_has_auth(config) ? &config->auth : NULL;
+	default:
+		return NULL;
+	}
+}
+
+void config_check_rows(const struct config *config, const struct config_tree *tree,
+		       struct config_problems *problems)
+{
+	size_t counts[CONFIG_SECTION_COUNT] = {0};
+
+	run_row_checks(config, config, &tree->root, problems);
+	for (const struct config_tree_section *s = tree->first; s != NULL; s = s->next) {
+		const void *base = checked_base(config, s, counts[s->kind]++);
+
+		if (base == NULL)
+			continue;
+		check_kinds(base, s, problems);
+		run_row_checks(config, base, s, problems);
+	}
+}
