@@ -52,7 +52,8 @@ static size_t append_to_group_name(char *name, size_t length, struct str text)
 {
 	if (text.length > NAME_MAX_BYTES - length)
 		text.length = NAME_MAX_BYTES - length;
-	memcpy(name + length, text.data, text.length);
+	if (text.length > 0) /* a text without bytes may have no address */
+		memcpy(name + length, text.data, text.length);
 	return length + text.length;
 }
 

@@ -115,11 +115,11 @@ def test_nobody_notices_that_dovecot_ends_a_connection(node, dovecot, socket_pat
                     for n in range(count)]
         for _ in range(5):
             tags = begin(50)
+            mark = mx.log.mark()
             for pid in children(dovecot.process.pid):
                 with open(f"/proc/{pid}/comm", encoding="ascii") as file, contextlib.suppress(ProcessLookupError):
                     if file.read() == "auth\n":
                         os.kill(pid, signal.SIGTERM)
-            mark = mx.log.mark()
             tags += begin(50)
             assert [client.answer(tag).outcome for tag in tags] == [ACCEPTED] * 100
             mx.log.wait("auth_service_lost", since=mark)

@@ -64,6 +64,8 @@ class Node:
         log and the status say why, and which command ends it."""
         held = self.made.log.wait("store_held")
         wait_until(lambda: self.reply("nobody") == 451, "the store is held")
+        # the connection for changes may notice first; the status is about what is read
+        wait_until(lambda: json.loads(self.command("status", "--json")[1])["state"] == "held", "the status says so")
         told = json.loads(self.command("status", "--json")[1])
         assert (told["state"], told["ended_by"]) == ("held", "stagepost directory accept"), told
         assert told["held"] in [event["reason"] for event in self.made.log.find("store_held")], held
