@@ -32,7 +32,7 @@ LONG_FILES = (
     "test_directory_postgresql", "test_kill_limits", "test_freeze", "test_dsn", "test_many",
     "test_hostile_doors", "test_record", "test_mailbox_away", "test_kill", "test_lmtp", "test_mailbox_waiting",
     "test_directory_partition", "test_stop", "test_soak", "test_deliver_by", "test_rates",
-    "test_mailbox_folders", "test_damage", "test_tls_strength", "test_machine_commands", "test_directory_bulk", "test_clock", "test_hostile_clients", "test_repair", "test_hostile_processes",
+    "test_mailbox_folders", "test_never_bounced", "test_sqlite_damage", "test_damage", "test_tls_strength", "test_machine_commands", "test_directory_bulk", "test_clock", "test_hostile_clients", "test_repair", "test_hostile_processes",
     "test_delivery", "test_published_flaws_commands", "test_tls_report", "test_hostile_servers",
     "test_directory", "test_corpus", "test_session_flood", "test_frozen", "test_limits",
     "test_lying_dns", "test_directory_ldap", "test_operator", "test_sandbox_sockets", "test_auth_backends",
