@@ -1,38 +1,35 @@
 // SPDX-License-Identifier: ISC
 /*
- * filing/copy.h - the life of one copy of a message: step, what is known, and what is next.
+ * filing/copy.h - the life of one copy of a message.
  *
- *	step     what is known                   what is done, and the next step
- *	OPENING  nothing                         first transaction: our attempt is noted
- *	                                         -> OPEN; it is filed, no attempt of others -> DONE
- *	OPEN     the row, as it was then         second transaction, looks again:
+ *	step     known so far                    action -> next step
+ *	OPENING  nothing                         first transaction: note our attempt
+ *	                                         -> OPEN; already filed, no other attempt -> DONE
+ *	OPEN     the row as it was then          second transaction: read the row again
  *	                                         our attempt is gone -> EARLY
- *	                                         attempts of others (or is_in_doubt) -> DOUBT
- *	                                         it is filed -> MARK; it is not -> APPEND
+ *	                                         other attempts (or is_in_doubt) -> DOUBT
+ *	                                         filed -> MARK; not filed -> APPEND
  *	DOUBT    others may have appended it     one of them still can -> EARLY
- *	                                         takes away what others have not moved yet,
- *	                                         looks into the mailbox, removes all copies but one:
- *	                                         one is left, or it is filed -> MARK; none -> APPEND
- *	APPEND   it is not in the mailbox        writes it, asks the record whether it has the turn
- *	                                         still, and lets it be seen:
- *	                                         done -> MARK; it left nothing -> FAILED;
- *	                                         its folder is refused -> REFUSED;
- *	                                         nobody knows -> LOST
- *	REFUSED  it left nothing                 the row goes, the other folder is decided; after
- *	                                         the commit -> OPENING there; no other -> FAILED
- *	MARK     it is in the mailbox            writes "filed", unless it is; commits -> DONE
- *	LOST     it may be in the mailbox        our attempt stays noted: the next one is in DOUBT
- *	DONE, FAILED, EARLY                      our attempt ends
+ *	                                         remove what others have prepared, search the
+ *	                                         mailbox, remove all copies but one:
+ *	                                         one is left, or filed -> MARK; none -> APPEND
+ *	APPEND   not in the mailbox              write it, check in the record that our attempt
+ *still counts, make it visible: done -> MARK; failed, nothing is left -> FAILED the server refuses
+ *the folder -> REFUSED outcome unknown -> LOST REFUSED  nothing was left                remove the
+ *row, decide for the other folder; after the commit -> OPENING there; no other -> FAILED MARK in
+ *the mailbox                  write "filed" unless it is there; commit -> DONE LOST     perhaps in
+ *the mailbox          our attempt stays noted, so the next one is in DOUBT DONE, FAILED, EARLY our
+ *attempt ends
  *
- * A copy that was appended is LOST, too, if the second transaction is not committed.
+ * A copy that was appended also becomes LOST if the second transaction is not committed.
  *
- * An attempt of somebody who is never seen again is settled at last: by whoever has looked into the
- * mailbox a day after it could still take effect. Times are those of the machines, so their clocks
- * must not differ by more; the lock and the connection are what keeps two from appending at a time.
+ * The attempt of a process that never comes back is removed by whoever has searched the mailbox a
+ * day after that attempt could still take effect. Times are those of the machines, so their clocks
+ * must not differ by more than that. The lock and the connection prevent two appends at a time.
  *
- * A lock that is lost with its connection does not stop who had it: of two, the one who comes later
- * has the other's attempt in the record, so it takes away what that has prepared, or finds what
- *that has appended. Attempts of others are ended only together with "filed", which they will see.
+ * A process that loses its connection loses the lock, and may not know it. The next one sees its
+ * attempt in the record, and removes what that has prepared, or finds what it has appended.
+ * Attempts of others are removed only together with writing "filed", which they will read.
  */
 #ifndef FILING_COPY_H
 #define FILING_COPY_H
@@ -55,8 +52,8 @@ enum filing_step {
 struct filing_work { /* of one copy */
 	struct filing_message *message;
 	struct filing_copy *copy;
-	struct filing_work
-		*duplicate; /* an earlier one with its mailbox, whose fate it shares; or NULL */
+	struct filing_work *duplicate; /* an earlier one with the same mailbox, whose outcome
+					* counts for both; or NULL */
 	enum filing_step step;
 	struct record_attempt attempt;
 	bool was_filed;    /* as the record says */
@@ -75,8 +72,8 @@ void filing_copy_opened(struct filing_work *work);
 /* The second one has: OPEN -> EARLY, DOUBT, APPEND, MARK; also if it is tried again.
  */
 void filing_copy_looked(struct filing_work *work);
-/* Whether an attempt of others can still take effect at NOW_US, in a store with APPEND_MAX_US, so
- * that nothing that is found in the mailbox is final: DOUBT -> EARLY. */
+/* Whether an attempt of others can still take effect at NOW_US, in a store where an append takes
+ * APPEND_MAX_US at most: then a search of the mailbox proves nothing yet. DOUBT -> EARLY. */
 bool filing_copy_is_early(struct filing_work *work, int64_t now_us, int64_t append_max_us);
 /* Copies found in the mailbox, of which KEPT, or the first, stays: DOUBT -> MARK, APPEND. */
 void filing_copy_searched(struct filing_work *work, const struct mailstore_found *found,
