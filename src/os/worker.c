@@ -19,17 +19,17 @@ struct os_worker {
 	pthread_cond_t changed;
 	bool is_busy;
 	bool is_ending;
-	bool must_yield_place; /* and has not begun to */
-	enum os_worker_way way;
+	bool must_lower; /* and has not begun to */
+	enum os_worker_priority priority;
 };
 
 /* For this thread alone (on Linux). Without it the work is done all the same. */
-static void give_way(enum os_worker_way way)
+static void lower_priority(enum os_worker_priority priority)
 {
 	static const struct sched_param none;
 	int result = -1;
 
-	if (way == OS_WORKER_IDLE)
+	if (priority == OS_WORKER_IDLE)
 		result = sched_setscheduler(0, SCHED_IDLE, &none);
 	if (result < 0)
 		result =
@@ -40,9 +40,9 @@ static void give_way(enum os_worker_way way)
 /* Without the mutex: nobody else changes it while it is busy. */
 static void work_once(struct os_worker *worker)
 {
-	if (worker->must_yield_place)
-		give_way(worker->way);
-	worker->must_yield_place = false;
+	if (worker->must_lower)
+		lower_priority(worker->priority);
+	worker->must_lower = false;
 	worker->work(worker->context);
 }
 
@@ -109,10 +109,10 @@ int os_worker_new(void (*work)(void *context), void *context, struct os_wakeup *
 	return error;
 }
 
-void os_worker_yield(struct os_worker *worker, enum os_worker_way way)
+void os_worker_lower(struct os_worker *worker, enum os_worker_priority priority)
 {
-	worker->way = way;
-	worker->must_yield_place = true;
+	worker->priority = priority;
+	worker->must_lower = true;
 }
 
 void os_worker_start(struct os_worker *worker)

@@ -10,7 +10,7 @@
 #include "os/loop.h"
 
 /* How a worker gives way to other threads, and to other processes. */
-enum os_worker_way {
+enum os_worker_priority {
 	OS_WORKER_POLITE, /* a tenth of the share of others (nice(2), by OS_WORKER_NICE) */
 	OS_WORKER_IDLE,   /* only what nobody else uses (SCHED_IDLE): who else becomes ready does
 			   * not even wait for the next tick. It may get next to nothing */
@@ -25,9 +25,9 @@ struct os_worker;
  * -EPERM: no thread can be created. */
 MUST_CHECK int os_worker_new(void (*work)(void *context), void *context, struct os_wakeup *wakeup,
 			     struct os_worker **worker_out);
-/* What it does from now on gives way where processors are short. It cannot be taken back. Not while
+/* From now on its work has that lower PRIORITY on the processors. That cannot be undone. Not while
  * it is busy. */
-void os_worker_yield(struct os_worker *worker, enum os_worker_way way);
+void os_worker_lower(struct os_worker *worker, enum os_worker_priority priority);
 /* Must not be called while it is busy. WORK sees all earlier writes of the caller. */
 void os_worker_start(struct os_worker *worker);
 /* True from the start until WORK has returned; after that its writes are visible. */

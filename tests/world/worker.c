@@ -38,10 +38,10 @@ static void run(void *context)
 }
 
 /* Who has a processor is not simulated. */
-void os_worker_yield(struct os_worker *worker, enum os_worker_way way)
+void os_worker_lower(struct os_worker *worker, enum os_worker_priority priority)
 {
 	(void)worker;
-	(void)way;
+	(void)priority;
 }
 
 void os_worker_start(struct os_worker *worker)

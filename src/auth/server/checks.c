@@ -300,7 +300,7 @@ static int add_thread(struct auth_checks *checks, enum duty duty)
 		return error;
 	checks->thread_count++;
 	if (duty != DUTY_KNOWN)
-		os_worker_yield(thread->worker,
+		os_worker_lower(thread->worker,
 				duty == DUTY_FEW ? OS_WORKER_POLITE : OS_WORKER_IDLE);
 	return 0;
 }

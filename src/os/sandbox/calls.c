@@ -174,7 +174,7 @@ static int allow_within(scmp_filter_ctx filter, unsigned calls)
 		{"getrlimit", SCMP_A1(SCMP_CMP_NE, 0)},
 		{"prctl", SCMP_A0(SCMP_CMP_EQ, PR_SET_NAME)},
 		{"ioctl", SCMP_A1(SCMP_CMP_EQ, TCGETS)}, /* isatty(3) */
-		/* os_worker_yield(): of the caller, or of all processes of its user */
+		/* os_worker_lower(): of the caller, or of all processes of its user */
 		{"setpriority", SCMP_A1(SCMP_CMP_EQ, 0)},
 		{"getpriority", SCMP_A1(SCMP_CMP_EQ, 0)},
 		{"sched_setscheduler", SCMP_A1(SCMP_CMP_EQ, SCHED_IDLE)},

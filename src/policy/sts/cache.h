@@ -3,14 +3,15 @@
  * policy/sts/cache.h - the policies of domains: looked up when somebody asks, kept to their
  * max_age in memory and on disk, and refreshed before that.
  *
- * A known policy is answered at once, and looked after behind that: its id is asked for once an
- * hour at most, and it is fetched when the id has changed or it is due (sts_policy_refresh_us()).
- * While that fails the old one stays until its end. A domain without one waits for its lookup, at
- * most STS_LOOKUP_SECONDS; then that there is none is kept for 5 minutes to an hour, as long as the
- * DNS says. After a failed fetch the next one waits 5 minutes, then 10, up to an hour.
+ * A known policy is answered at once, and checked in the background: its id is looked up once an
+ * hour at most, and the policy is fetched when its id has changed or it is due
+ * (sts_policy_refresh_us()). While that fails the old one stays valid to its end. A question about
+ * a domain that is not known waits for the lookup, at most STS_LOOKUP_SECONDS. That a domain has
+ * no policy is remembered for 5 minutes to an hour, as long as the DNS says. After a failed fetch
+ * the next one waits 5 minutes, then 10, up to an hour.
  *
- * A policy's age is not the wall clock's matter (policy/sts/age.h): where that is set, no policy is
- * lost that is still valid, and none is valid for longer.
+ * The age of a policy does not depend on the time of day (policy/sts/age.h): when the clock is set,
+ * no valid policy is lost, and none is valid for longer.
  *
  * At most STS_KEPT_MAX domains with a policy, and as many without: those not asked for the longest
  * time are dropped for others.

@@ -141,7 +141,7 @@ static void who_gives_way(void **state)
 		see_turn();
 		assert_true(seen.policy == policy && seen.nice == nice);
 		if (way < 2)
-			os_worker_yield(worker, is_idle ? OS_WORKER_IDLE : OS_WORKER_POLITE);
+			os_worker_lower(worker, is_idle ? OS_WORKER_IDLE : OS_WORKER_POLITE);
 		for (int turn = 0; turn < 2 && way < 2; turn++) {
 			see_turn();
 			assert_int_equal(seen.policy, is_idle ? SCHED_IDLE : policy);
