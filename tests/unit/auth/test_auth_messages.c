@@ -4,10 +4,10 @@
 
 static void expect_message(bool is_good)
 {
-	assert_int_equal(world.refused, !is_good);
+	assert_int_equal(fake_ipc.refused, !is_good);
 	if (!is_good) /* nothing is offered any more */
 		assert_int_equal(auth_mechanisms(world.auth, true, true, true).length, 0);
-	world.refused = 0;
+	fake_ipc.refused = 0;
 }
 
 static void offer(uint32_t count, struct str name, const char *more)
@@ -178,9 +178,10 @@ static int set_up(void **state)
 	(void)state;
 	fake_begin(1);
 	memset(&world, 0, sizeof world);
+	memset(&fake_ipc, 0, sizeof fake_ipc);
 	world.auth = auth_new(NULL, "the path");
-	world.is_connected = true;
-	world.client.handler.connected(world.client.context);
+	fake_ipc.is_connected = true;
+	fake_ipc.client.handler.connected(fake_ipc.client.context);
 	return 0;
 }
 

@@ -72,10 +72,10 @@ static void connect_now(void)
 {
 	const unsigned heard = world.heard;
 
-	world.is_connected = true;
-	world.is_secret = false;
-	world.client.handler.connected(world.client.context);
-	assert_true(world.is_secret);
+	fake_ipc.is_connected = true;
+	fake_ipc.is_secret = false;
+	fake_ipc.client.handler.connected(fake_ipc.client.context);
+	assert_true(fake_ipc.is_secret);
 	expect_logins_followed_again(heard);
 }
 
@@ -87,8 +87,8 @@ static void lose(void)
 		before[i] = played[i].answers;
 	for (size_t i = 0; i < LOGINS; i++)
 		told[i] = followed[i].told;
-	world.is_connected = false;
-	world.client.handler.lost(world.client.context);
+	fake_ipc.is_connected = false;
+	fake_ipc.client.handler.lost(fake_ipc.client.context);
 	for (size_t i = 0; i < EXCHANGES; i++) {
 		if (played[i].is == ASKING)
 			expect_refusal(&played[i], before[i], AUTH_TEMPORARY);
@@ -142,7 +142,7 @@ static void begin(struct played *one)
 	one->exchange = (struct auth_exchange){.answered = on_exchange_answered, .context = one};
 	one->has_failed = false;
 	auth_exchange_begin(world.auth, &peer, STR("PLAIN"), true, STR("initial"), &one->exchange);
-	if (!world.is_connected) {
+	if (!fake_ipc.is_connected) {
 		expect_refusal(one, before, AUTH_TEMPORARY);
 		return;
 	}
@@ -200,7 +200,7 @@ static void answer(struct played *one)
 			   (outcome == AUTH_REFUSED && refusal == AUTH_FAILED)) &&
 			  !one->has_failed;
 
-	if (!world.is_connected || one->tag == 0)
+	if (!fake_ipc.is_connected || one->tag == 0)
 		return;
 	say_answer(one->tag, outcome, refusal, STR("message"), STR("lisa"), STR("stamp"), "");
 	assert_int_equal(one->answers - before, one->is == ASKING);
@@ -222,7 +222,7 @@ static void settle(void)
 	bool has_succeeded = fake_random(2) > 0;
 
 	auth_settle(world.auth, tag, has_succeeded);
-	assert_int_equal(world.heard - heard, world.is_connected && tag > 0);
+	assert_int_equal(world.heard - heard, fake_ipc.is_connected && tag > 0);
 	if (world.heard > heard)
 		assert_true(world.type == (has_succeeded ? AUTH_FORGIVE : AUTH_CANCEL) &&
 			    world.tag == tag);
@@ -236,10 +236,10 @@ static void follow(struct followed *one)
 
 	memset(one, 0, sizeof *one);
 	one->login = auth_login_new(world.auth, STR("lisa"), STR("stamp"), on_login_told, one);
-	one->is_sent = world.is_connected;
-	assert_int_equal(world.heard - heard, world.is_connected);
+	one->is_sent = fake_ipc.is_connected;
+	assert_int_equal(world.heard - heard, fake_ipc.is_connected);
 	one->tag = world.tag;
-	if (!world.is_connected)
+	if (!fake_ipc.is_connected)
 		return;
 	assert_int_equal(world.type, AUTH_FOLLOW);
 	assert_string_equal(world.text[0], "lisa");
@@ -251,7 +251,7 @@ static void ask_about(struct followed *one)
 	const unsigned heard = world.heard, told = one->told;
 
 	auth_login_ask(one->login);
-	if (one->is_valid || !world.is_connected) {
+	if (one->is_valid || !fake_ipc.is_connected) {
 		assert_int_equal(one->told, told + 1);
 		assert_int_equal(one->state, one->is_valid ? AUTH_LOGIN_VALID : AUTH_LOGIN_UNKNOWN);
 		assert_true(one->was_answer);
@@ -269,7 +269,7 @@ static void tell_of(struct followed *one)
 	enum auth_login_state state = (enum auth_login_state)fake_random(AUTH_LOGIN_UNKNOWN + 1);
 	const unsigned told = one->told;
 
-	if (!world.is_connected || world.tag == 0 || one->tag == 0)
+	if (!fake_ipc.is_connected || world.tag == 0 || one->tag == 0)
 		return;
 	say_login(one->tag, state, "");
 	assert_int_equal(one->told - told, one->is_asking || state == AUTH_LOGIN_ENDED);
@@ -286,15 +286,15 @@ static void forget(struct followed *one)
 	const unsigned heard = world.heard;
 
 	auth_login_free(one->login);
-	assert_int_equal(world.heard - heard, world.is_connected);
-	if (world.is_connected)
+	assert_int_equal(world.heard - heard, fake_ipc.is_connected);
+	if (fake_ipc.is_connected)
 		assert_true(world.type == AUTH_UNFOLLOW);
 	memset(one, 0, sizeof *one);
 }
 
 static void doubt(void)
 {
-	if (!world.is_connected)
+	if (!fake_ipc.is_connected)
 		return;
 	say(AUTH_DOUBT, 0, STR(""));
 	for (size_t i = 0; i < LOGINS; i++)
@@ -307,7 +307,7 @@ static void do_something_with_login(struct followed *one)
 	case 0:
 		follow(one);
 		/* the tag is known from what was sent */
-		if (!world.is_connected) {
+		if (!fake_ipc.is_connected) {
 			connect_now();
 			one->tag = 0;
 		}
@@ -331,7 +331,7 @@ static void do_something(void)
 
 	switch (fake_random(14)) {
 	case 0:
-		if (world.is_connected)
+		if (fake_ipc.is_connected)
 			lose();
 		else
 			connect_now();
@@ -374,7 +374,7 @@ static void any_order(void **state)
 	(void)state;
 	for (unsigned turn = 0; turn < TURNS; turn++)
 		do_something();
-	assert_int_equal(world.refused, 0);
+	assert_int_equal(fake_ipc.refused, 0);
 }
 
 static int set_up(void **state)
@@ -383,6 +383,7 @@ static int set_up(void **state)
 	fake_begin(1);
 	fake_advance(SECOND_US);
 	memset(&world, 0, sizeof world);
+	memset(&fake_ipc, 0, sizeof fake_ipc);
 	memset(played, 0, sizeof played);
 	memset(followed, 0, sizeof followed);
 	world.auth = auth_new(NULL, "the path");

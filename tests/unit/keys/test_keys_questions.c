@@ -3,6 +3,7 @@
  * connections; and keys that are retired: the latest, for their time. The connection, the keys and
  * the clock are played. */
 #include "chance.h"
+#include "fake_ipc_client.h"
 #include "ipc/channel.h"
 #include "ipc/pack.h"
 #include "keys/password_client.h"
@@ -17,56 +18,12 @@ enum { QUESTIONS = 6, TURNS = 20000, KEYS = 400 };
 
 /* --- in the place of a connection --- */
 
-struct ipc_client {
-	struct ipc_client_handler handler;
-	void *context;
-};
-
 static struct {
-	struct ipc_client client;
-	bool is_connected, is_secret, is_freed;
-	unsigned refused;
 	uint32_t last_tag, sent;
 	char asked[60];
 	struct keys_passwords *passwords;
 	int64_t now_us;
 } world;
-
-struct ipc_client *ipc_client_new(struct os_loop *loop, const char *path,
-				  const struct ipc_client_handler *handler, void *context)
-{
-	(void)loop;
-	assert_string_equal(path, "the path");
-	world.client = (struct ipc_client){*handler, context};
-	return &world.client;
-}
-
-void ipc_client_free(struct ipc_client *client)
-{
-	assert_ptr_equal(client, &world.client);
-	world.is_freed = true;
-}
-
-struct ipc_channel *ipc_client_channel(struct ipc_client *client)
-{
-	static char channel;
-
-	assert_ptr_equal(client, &world.client);
-	return world.is_connected ? (struct ipc_channel *)(void *)&channel : NULL;
-}
-
-void ipc_channel_set_secret(struct ipc_channel *channel)
-{
-	assert_non_null(channel);
-	world.is_secret = true;
-}
-
-void ipc_channel_refuse(struct ipc_channel *channel, uint16_t type)
-{
-	(void)type;
-	assert_non_null(channel);
-	world.refused++;
-}
 
 /* --- a model --- */
 
@@ -94,7 +51,7 @@ void ipc_channel_send(struct ipc_channel *channel, uint16_t type, uint32_t tag, 
 	assert_null(descriptors);
 	assert_int_equal(type, KEYS_ASK_PASSWORD);
 	assert_int_equal(descriptor_count, 0);
-	assert_true(world.is_secret); /* nothing of it stays in memory */
+	assert_true(fake_ipc.is_secret); /* nothing of it stays in memory */
 	assert_true(unpack_is_whole(&unpack) && tag != 0);
 	while (i < QUESTIONS && !str_equal(relay, str_from(asked[i].relay)))
 		i++;
@@ -130,22 +87,22 @@ static void say(uint16_t type, uint32_t tag, const char *password, const char *p
 	pack_str(&body, str_from(problem));
 	buffer_append_string(&body, more);
 	message.body = buffer_view(&body);
-	world.client.handler.message(world.client.context, &message);
+	fake_ipc.client.handler.message(fake_ipc.client.context, &message);
 	buffer_clear(&body);
 }
 
 static void connect_or_lose(void)
 {
-	if (world.is_connected) {
-		world.is_connected = false;
-		world.is_secret = false;
-		world.client.handler.lost(world.client.context);
+	if (fake_ipc.is_connected) {
+		fake_ipc.is_connected = false;
+		fake_ipc.is_secret = false;
+		fake_ipc.client.handler.lost(fake_ipc.client.context);
 		for (size_t i = 0; i < QUESTIONS; i++)
 			asked[i].is_sent = false;
 		return;
 	}
-	world.is_connected = true;
-	world.client.handler.connected(world.client.context);
+	fake_ipc.is_connected = true;
+	fake_ipc.client.handler.connected(fake_ipc.client.context);
 	for (size_t i = 0; i < QUESTIONS; i++)
 		assert_int_equal(asked[i].is_open, asked[i].is_sent);
 }
@@ -157,7 +114,7 @@ static void answer_one(struct asked *one)
 	uint32_t tag = chance(10) == 0 ? 1 << 30 : one->tag;
 	bool has_password = chance(2) == 0;
 
-	if (!world.is_connected || tag == 0)
+	if (!fake_ipc.is_connected || tag == 0)
 		return;
 	/* of a question that was cancelled or answered the tag is not used again so soon */
 	is_expected &= tag == one->tag;
@@ -195,7 +152,7 @@ static void do_something(size_t i)
 		one->is_open = true;
 		one->is_sent = false;
 		keys_passwords_ask(world.passwords, &one->question);
-		assert_int_equal(one->is_sent, world.is_connected);
+		assert_int_equal(one->is_sent, fake_ipc.is_connected);
 	}
 }
 
@@ -204,7 +161,7 @@ static void any_order(void **state)
 	(void)state;
 	for (unsigned turn = 0; turn < TURNS; turn++)
 		do_something(chance(QUESTIONS));
-	assert_int_equal(world.refused, 0);
+	assert_int_equal(fake_ipc.refused, 0);
 	assert_true(world.sent > 1000);
 }
 
@@ -228,9 +185,9 @@ static void what_is_no_answer_is_refused(void **state)
 	(void)state;
 	connect_or_lose();
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		world.refused = 0;
+		fake_ipc.refused = 0;
 		say(rows[i].type, rows[i].tag, "a", "b", rows[i].more);
-		assert_int_equal(world.refused, rows[i].refused);
+		assert_int_equal(fake_ipc.refused, rows[i].refused);
 	}
 }
 
@@ -238,6 +195,7 @@ static int set_up(void **state)
 {
 	(void)state;
 	memset(&world, 0, sizeof world);
+	memset(&fake_ipc, 0, sizeof fake_ipc);
 	memset(asked, 0, sizeof asked);
 	world.passwords = keys_passwords_new(NULL, "the path");
 	for (size_t i = 0; i < QUESTIONS; i++) {
@@ -258,7 +216,7 @@ static int tear_down(void **state)
 	(void)state;
 	keys_passwords_free(world.passwords);
 	keys_passwords_free(NULL);
-	assert_true(world.is_freed);
+	assert_true(fake_ipc.is_freed);
 	for (size_t i = 0; i < QUESTIONS; i++) {
 		assert_null(asked[i].question.passwords);
 		keys_password_cancel(&asked[i].question);

@@ -3,6 +3,7 @@
  * connections and sets; what is no answer; and how many may be asked for. The connection and the
  * loop are played. */
 #include "chance.h"
+#include "fake_ipc_client.h"
 #include "ipc/channel.h"
 #include "ipc/pack.h"
 #include "keys/client.h"
@@ -24,15 +25,8 @@ struct tls_signing {
 	char signature[20];
 };
 
-struct ipc_client {
-	struct ipc_client_handler handler;
-	void *context;
-};
-
 static struct {
-	struct ipc_client client;
-	bool is_connected, is_secret, is_freed;
-	unsigned refused, changed, resumed, sent;
+	unsigned changed, resumed, sent;
 	struct os_task *deferred[2];
 	struct tls_signing *asking; /* during sign() */
 	struct keys *keys;
@@ -42,42 +36,6 @@ static struct {
 static struct tls_signing signings[SIGNINGS];
 
 /* --- in the place of a connection and a loop --- */
-
-struct ipc_client *ipc_client_new(struct os_loop *loop, const char *path,
-				  const struct ipc_client_handler *handler, void *context)
-{
-	(void)loop;
-	assert_string_equal(path, "the path");
-	world.client = (struct ipc_client){*handler, context};
-	return &world.client;
-}
-
-void ipc_client_free(struct ipc_client *client)
-{
-	assert_ptr_equal(client, &world.client);
-	world.is_freed = true;
-}
-
-struct ipc_channel *ipc_client_channel(struct ipc_client *client)
-{
-	static char channel;
-
-	assert_ptr_equal(client, &world.client);
-	return world.is_connected ? (struct ipc_channel *)(void *)&channel : NULL;
-}
-
-void ipc_channel_set_secret(struct ipc_channel *channel)
-{
-	assert_non_null(channel);
-	world.is_secret = true;
-}
-
-void ipc_channel_refuse(struct ipc_channel *channel, uint16_t type)
-{
-	(void)type;
-	assert_non_null(channel);
-	world.refused++;
-}
 
 static const struct tls_signing_request wanted = {.key = "0123456789abcdef0123456789abcde",
 						  .scheme = (enum tls_scheme)3,
@@ -175,7 +133,7 @@ static void say(uint16_t type, uint32_t tag, struct str body)
 {
 	struct ipc_message message = {.type = type, .tag = tag, .body = body};
 
-	world.client.handler.message(world.client.context, &message);
+	fake_ipc.client.handler.message(fake_ipc.client.context, &message);
 }
 
 static void say_signature(uint32_t tag, const char *signature, const char *more)
@@ -189,16 +147,16 @@ static void say_signature(uint32_t tag, const char *signature, const char *more)
 
 static void connect_now(void)
 {
-	world.is_connected = true;
-	world.is_secret = false;
-	world.client.handler.connected(world.client.context);
-	assert_true(world.is_secret);
+	fake_ipc.is_connected = true;
+	fake_ipc.is_secret = false;
+	fake_ipc.client.handler.connected(fake_ipc.client.context);
+	assert_true(fake_ipc.is_secret);
 }
 
 static void lose(void)
 {
-	world.is_connected = false;
-	world.client.handler.lost(world.client.context);
+	fake_ipc.is_connected = false;
+	fake_ipc.client.handler.lost(fake_ipc.client.context);
 	memset(world.old_tags, 0, sizeof world.old_tags);
 	for (size_t i = 0; i < SIGNINGS; i++)
 		if (signings[i].is == SIGNING_ASKED)
@@ -214,7 +172,7 @@ static void sign(struct tls_signing *signing)
 	world.asking = signing;
 	signer->sign(signer->context, signing, &wanted);
 	world.asking = NULL;
-	assert_int_equal(signing->is, world.is_connected ? SIGNING_ASKED : SIGNING_TO_FAIL);
+	assert_int_equal(signing->is, fake_ipc.is_connected ? SIGNING_ASKED : SIGNING_TO_FAIL);
 	assert_int_equal(signing->answers, answers); /* never during the call */
 }
 
@@ -252,7 +210,7 @@ static void do_something(size_t i)
 
 	switch (chance(12)) {
 	case 0:
-		if (world.is_connected)
+		if (fake_ipc.is_connected)
 			lose();
 		else
 			connect_now();
@@ -266,7 +224,7 @@ static void do_something(size_t i)
 		end_turn();
 		break;
 	case 4: /* one that nobody waits for */
-		if (world.is_connected && world.old_tags[i] != 0) {
+		if (fake_ipc.is_connected && world.old_tags[i] != 0) {
 			say_signature(world.old_tags[i], "late", "");
 			world.old_tags[i] = 0;
 		}
@@ -274,7 +232,7 @@ static void do_something(size_t i)
 	case 5:
 	case 6:
 	case 7:
-		if (world.is_connected && signing->is == SIGNING_ASKED) {
+		if (fake_ipc.is_connected && signing->is == SIGNING_ASKED) {
 			const unsigned before = signing->answers;
 
 			say_signature(signing->tag, "signature", "");
@@ -293,7 +251,7 @@ static void any_order_of_requests(void **state)
 	(void)state;
 	for (unsigned turn = 0; turn < TURNS; turn++)
 		do_something(chance(SIGNINGS));
-	assert_int_equal(world.refused, 0);
+	assert_int_equal(fake_ipc.refused, 0);
 	assert_int_equal(world.changed, 0);
 	assert_true(world.sent > 1000);
 }
@@ -319,14 +277,14 @@ static void what_is_no_signature_is_refused(void **state)
 	say(KEYS_ASK_PASSWORD, tag, STR(""));
 	say(99, tag, STR(""));
 	say_signature(tag, long_text, "");
-	assert_int_equal(world.refused, 9);
+	assert_int_equal(fake_ipc.refused, 9);
 	assert_int_equal(signings[0].answers, 0);
 	cancel(&signings[0], 0);
 	long_text[TLS_SIGNATURE_MAX] = '\0';
 	say_signature(tag, long_text, ""); /* the longest, which nobody takes */
-	assert_int_equal(world.refused, 9);
+	assert_int_equal(fake_ipc.refused, 9);
 	say_signature(tag, "again", "");
-	assert_int_equal(world.refused, 10);
+	assert_int_equal(fake_ipc.refused, 10);
 }
 
 /* Also those count that nobody waits for, as their answers come yet. */
@@ -368,7 +326,7 @@ static void sets_replace_each_other(void **state)
 		const unsigned before = world.changed;
 
 		snprintf(name, sizeof name, "name %u", turn);
-		if (!world.is_connected)
+		if (!fake_ipc.is_connected)
 			connect_now();
 		set->authorities[0] = (struct keys_text){str_from(name), STR("text")};
 		set->authority_count = 1;
@@ -395,10 +353,10 @@ static void sets_replace_each_other(void **state)
 			continue;
 		say(KEYS_SET_PART, 0, STR("not a set"));
 		say(KEYS_SET_END, 0, STR(""));
-		assert_int_equal(world.refused, 1);
+		assert_int_equal(fake_ipc.refused, 1);
 		assert_int_equal(world.changed, before + 1);
 		assert_ptr_equal(keys_set(world.keys), found);
-		world.refused = 0;
+		fake_ipc.refused = 0;
 	}
 	assert_true(world.changed > 50);
 }
@@ -411,9 +369,9 @@ static void a_set_has_a_largest_size(void **state)
 	connect_now();
 	for (size_t size = 0; size < KEYS_SET_SIZE_MAX; size += sizeof part)
 		say(KEYS_SET_PART, 0, str_slice(part, sizeof part));
-	assert_int_equal(world.refused, 0);
+	assert_int_equal(fake_ipc.refused, 0);
 	say(KEYS_SET_PART, 0, str_slice(part, 1));
-	assert_int_equal(world.refused, 1);
+	assert_int_equal(fake_ipc.refused, 1);
 }
 
 static void they_are_woken_at_the_end_of_the_turn(void **state)
@@ -432,6 +390,7 @@ static int set_up(void **state)
 {
 	(void)state;
 	memset(&world, 0, sizeof world);
+	memset(&fake_ipc, 0, sizeof fake_ipc);
 	memset(signings, 0, sizeof signings);
 	world.keys = keys_new(NULL, "the path", on_changed, &world);
 	return 0;
@@ -445,7 +404,7 @@ static int tear_down(void **state)
 			cancel(&signings[i], i);
 	keys_free(world.keys);
 	keys_free(NULL);
-	assert_true(world.is_freed);
+	assert_true(fake_ipc.is_freed);
 	for (size_t i = 0; i < COUNT_OF(world.deferred); i++)
 		assert_null(world.deferred[i]);
 	return 0;

@@ -5,6 +5,7 @@
 #include "chance.h"
 #include "dns/names/client.h"
 #include "dns/names/protocol.h"
+#include "fake_ipc_client.h"
 #include "fake_loop.h"
 #include "ipc/channel.h"
 #include "ipc/pack.h"
@@ -18,46 +19,16 @@ enum { CLIENTS = 12, TURNS = 20000, REQUESTS_MAX = 4, NAME = 20 };
 
 /* --- in the place of a connection --- */
 
-struct ipc_client {
-	struct ipc_client_handler handler;
-	void *context;
-};
-
 static struct {
-	struct ipc_client client;
-	bool is_connected;
 	struct in6_addr last; /* that was asked */
-	unsigned questions, refused;
+	unsigned questions;
 	struct names *names;
 } world;
-
-struct ipc_client *ipc_client_new(struct os_loop *loop, const char *path,
-				  const struct ipc_client_handler *handler, void *context)
-{
-	(void)loop;
-	assert_string_equal(path, "the path");
-	world.client = (struct ipc_client){*handler, context};
-	return &world.client;
-}
-
-void ipc_client_free(struct ipc_client *client)
-{
-	assert_ptr_equal(client, &world.client);
-}
-
-struct ipc_channel *ipc_client_channel(struct ipc_client *client)
-{
-	static char channel;
-
-	return client == &world.client && world.is_connected
-		       ? (struct ipc_channel *)(void *)&channel
-		       : NULL;
-}
 
 void ipc_client_when_connected(struct ipc_client *client, void (*call)(void *context),
 			       void *context)
 {
-	assert_ptr_equal(client, &world.client);
+	assert_ptr_equal(client, &fake_ipc.client);
 	call(context);
 }
 
@@ -74,13 +45,6 @@ void ipc_channel_send(struct ipc_channel *channel, uint16_t type, uint32_t tag, 
 	assert_true(unpack_is_whole(&unpack) && address.length == sizeof world.last);
 	memcpy(&world.last, address.data, sizeof world.last);
 	world.questions++;
-}
-
-void ipc_channel_refuse(struct ipc_channel *channel, uint16_t type)
-{
-	(void)type;
-	assert_non_null(channel);
-	world.refused++;
 }
 
 static struct in6_addr address_of(size_t client)
@@ -102,7 +66,7 @@ static void answer_with(uint16_t type, struct str address, bool is_temporary, ui
 	pack_u32(&body, seconds);
 	pack_str(&body, str_from(name));
 	message.body = buffer_view(&body);
-	world.client.handler.message(world.client.context, &message);
+	fake_ipc.client.handler.message(fake_ipc.client.context, &message);
 	buffer_clear(&body);
 }
 
@@ -184,7 +148,7 @@ static void ask_some(size_t client)
 		request++;
 	if (request == requests[client] + REQUESTS_MAX)
 		return;
-	begins = !is_valid && !known->is_asked && world.is_connected;
+	begins = !is_valid && !known->is_asked && fake_ipc.is_connected;
 	request->request.done = on_name;
 	request->request.context = request;
 	request->is_open = true;
@@ -237,8 +201,8 @@ static void answer_some(size_t client)
 
 static void lose_connection(void)
 {
-	world.is_connected = false;
-	world.client.handler.lost(world.client.context);
+	fake_ipc.is_connected = false;
+	fake_ipc.client.handler.lost(fake_ipc.client.context);
 	for (size_t i = 0; i < CLIENTS; i++) {
 		if (!model[i].is_asked)
 			continue;
@@ -269,10 +233,10 @@ static void do_something(size_t client)
 		pass_time(times_us[chance(3)]);
 		break;
 	case 2:
-		if (world.is_connected && chance(3) == 0)
+		if (fake_ipc.is_connected && chance(3) == 0)
 			lose_connection();
-		world.is_connected = true;
-		world.client.handler.connected(world.client.context);
+		fake_ipc.is_connected = true;
+		fake_ipc.client.handler.connected(fake_ipc.client.context);
 		break;
 	case 3:
 	case 4:
@@ -297,7 +261,7 @@ static void any_order(void **state)
 		do_something(chance(CLIENTS));
 		assert_int_equal(names_are_slow(world.names), is_slow);
 	}
-	assert_int_equal(world.refused, 0);
+	assert_int_equal(fake_ipc.refused, 0);
 	for (size_t i = 0; i < CLIENTS; i++)
 		for (size_t k = 0; k < REQUESTS_MAX; k++)
 			names_request_cancel(&requests[i][k].request);
@@ -380,10 +344,10 @@ static void what_is_no_answer_is_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		world.refused = 0;
+		fake_ipc.refused = 0;
 		answer_with(rows[i].type, str_slice(address, rows[i].address), false, 1,
 			    rows[i].name);
-		assert_int_equal(world.refused, rows[i].refused);
+		assert_int_equal(fake_ipc.refused, rows[i].refused);
 	}
 }
 
@@ -392,8 +356,8 @@ static int set_up(void **state)
 	(void)state;
 	fake_begin(1);
 	world.names = names_new(NULL, "the path");
-	world.is_connected = true;
-	world.refused = 0;
+	fake_ipc.is_connected = true;
+	fake_ipc.refused = 0;
 	return 0;
 }
 
