@@ -2,6 +2,7 @@
 /* How much a configuration may have of anything: at each bound it is right, and with one more it is
  * not, and says so. */
 #include "config/internal.h"
+#include "config/type/type.h"
 #include "config_outcome.h"
 #include "scratch.h"
 #include "tls/identity.h"
@@ -261,6 +262,25 @@ static void as_many_files_as_may_be_included(void **state)
 	assert_int_equal(scratch_remove(folder), 0);
 }
 
+/* A path of a socket has its NUL in sun_path. */
+static void paths_of_sockets_have_a_longest(void **state)
+{
+	static const char end[] = "path too long for a socket";
+
+	(void)state;
+	for (size_t length = 106; length <= 109; length++) {
+		char path[112] = "/";
+		struct config_complaint complaint;
+
+		memset(path + 1, 'p', length - 1);
+		complaint = config_type_check_socket_path(str_slice(path, length));
+		if (length <= 107)
+			assert_null(complaint.message);
+		else
+			assert_string_equal(complaint.message, end);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -268,6 +288,7 @@ int main(void)
 		cmocka_unit_test(rates_of_all_kinds),
 		cmocka_unit_test(masks_of_all_rules),
 		cmocka_unit_test(logins_have_a_longest),
+		cmocka_unit_test(paths_of_sockets_have_a_longest),
 		cmocka_unit_test(problems_have_an_end),
 		cmocka_unit_test(a_text_has_a_largest_size),
 		cmocka_unit_test(as_many_files_as_may_be_included),

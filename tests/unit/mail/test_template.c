@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* What may stand for a %-sequence of a service's setting. */
 #include "base/panic.h"
+#include "mail/localpart.h"
 #include "mail/template.h"
 #include "test.h"
 #include <errno.h>
@@ -87,9 +88,29 @@ static void values_stay_in_their_place(void **state)
 	}
 }
 
+/* Each byte at each place of a name: no directory above, no other directory, nothing that does not
+ * print. */
+static void each_byte_of_a_name(void **state)
+{
+	(void)state;
+	assert_false(mail_name_is_path_safe(STR("")));
+	for (size_t length = 1; length <= 3; length++)
+		for (size_t at = 0; at < length; at++)
+			for (int byte = 0; byte < 256; byte++) {
+				char name[3] = {'n', 'n', 'n'};
+				bool is_safe = strchr("/\x7f", byte) == NULL && byte >= 0x20 &&
+					       (byte != '.' || at > 0);
+
+				name[at] = (char)byte;
+				assert_int_equal(mail_name_is_path_safe(str_slice(name, length)),
+						 is_safe);
+			}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(values_stay_in_their_place)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(values_stay_in_their_place),
+					   cmocka_unit_test(each_byte_of_a_name)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
