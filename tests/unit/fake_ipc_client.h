@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * tests/unit/fake_ipc_client.h - ipc/client.h for the test of one client: a connection that is
+ * tests/unit/fake_ipc_client.h - ipc/channel.h for the test of one client: a connection that is
  * there when the test says so. What is sent is the test's own matter (ipc_channel_send()). To
  * include once in a program.
  */

@@ -49,21 +49,34 @@ static void check_kinds(const void *base, const struct config_tree_section *sect
 			check_setting_kind(base, section, row, &section->uses[i], problems);
 }
 
-void config_complain(const struct config_row_check *check, const char *message, const char *allowed)
+/* The check of one row, and where its problems go. */
+struct row_checking {
+	struct config_row_check check;
+	const struct config_tree_section *section;
+	const struct config_setting *row;
+	struct config_problems *problems;
+};
+
+static void report_row_problem(const struct config_row_check *check, const char *message,
+			       const char *allowed)
 {
-	config_problem_report(check->section, check->row->name, message, allowed, check->problems);
+	const struct row_checking *checking = CONTAINER_OF(check, struct row_checking, check);
+
+	config_problem_report(checking->section, checking->row->name, message, allowed,
+			      checking->problems);
 }
 
 static void run_row_checks(const struct config *config, const void *base,
 			   const struct config_tree_section *section,
 			   struct config_problems *problems)
 {
-	struct config_row_check check = {config, base, section, NULL, problems};
+	struct row_checking checking = {
+		{config, base, report_row_problem}, section, NULL, problems};
 	struct config_rows rows = {.section = section->kind};
 
-	while ((check.row = config_rows_next(&rows)) != NULL)
-		if (check.row->check != NULL && config_setting_applies(check.row, base))
-			check.row->check(&check);
+	while ((checking.row = config_rows_next(&rows)) != NULL)
+		if (checking.row->check != NULL && config_setting_applies(checking.row, base))
+			checking.row->check(&checking.check);
 }
 
 /* The struct of SECTION, the INDEX-th of its kind; NULL: its rows are not to be checked. */

@@ -10,9 +10,6 @@
 
 #include "config/schema/schema.h"
 
-struct config_tree_section;
-struct config_problems;
-
 #define SETTING(where, label, kind, ...)                                                       \
 	{                                                                                      \
 		.section = CONFIG_SECTION_##where, .name = label, .type = &config_type_##kind, \
@@ -37,14 +34,16 @@ struct config_problems;
 struct config_row_check {
 	const struct config *config;
 	const void *base; /* the struct of the section */
-	const struct config_tree_section *section;
-	const struct config_setting *row;
-	struct config_problems *problems;
+	/* The setting is wrong; may be called for each thing that is. */
+	void (*complain)(const struct config_row_check *check, const char *message,
+			 const char *allowed);
 };
 
-/* check/row.c: the setting of CHECK is wrong; may be called for each thing that is. */
-void config_complain(const struct config_row_check *check, const char *message,
-		     const char *allowed);
+static inline void config_complain(const struct config_row_check *check, const char *message,
+				   const char *allowed)
+{
+	check->complain(check, message, allowed);
+}
 
 static inline void config_complain_if(const struct config_row_check *check, bool is_wrong,
 				      const char *message, const char *allowed)
