@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static const char *command[] = {"/bin/prog", NULL};
@@ -98,10 +99,8 @@ struct test_job *jobs_open(struct deliver_pipe *pipe, size_t number, size_t reci
 		.content = {.bytes = whole, .file = -1, .size = whole.length},
 		.arena = arena_new()};
 	if (is_bad) {
-		char path[] = "/tmp/test_pipe_run.XXXXXX";
-
-		of->job.content.file = mkstemp(path);
-		assert_true(of->job.content.file >= 0 && unlink(path) == 0);
+		of->job.content.file = memfd_create("message", MFD_CLOEXEC);
+		assert_true(of->job.content.file >= 0);
 		assert_int_equal(write(of->job.content.file, whole.data, whole.length),
 				 whole.length);
 		of->job.content.has_checksum = true;

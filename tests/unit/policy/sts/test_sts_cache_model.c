@@ -234,7 +234,7 @@ static void check_answer(const struct domain *one, const struct sts_answer *answ
 				 (one->max_age_s > 60 ? one->max_age_s : 60) * SECOND_US);
 }
 
-static void on_keeper_answer(void *context, const struct sts_answer *answer)
+static void on_cache_answer(void *context, const struct sts_answer *answer)
 {
 	struct request *request = context;
 
@@ -257,7 +257,7 @@ static void check_step(void)
 
 /* --- what may happen --- */
 
-static void ask_keeper(size_t i)
+static void ask_cache(size_t i)
 {
 	struct domain *one = &domains[i];
 	unsigned rank = fake_random(4) > 0 ? 0 : fake_random(STS_RANKS);
@@ -270,7 +270,7 @@ static void ask_keeper(size_t i)
 	if (request == NULL)
 		return;
 	request->request = (struct sts_request){
-		.done = on_keeper_answer, .context = request, .rank = (enum sts_rank)rank};
+		.done = on_cache_answer, .context = request, .rank = (enum sts_rank)rank};
 	request->done = 0;
 	request->is_open = true;
 	one->is_used = true;
@@ -430,7 +430,7 @@ static void expect_sweep(void)
 	}
 }
 
-static void let_keeper_time_pass(void)
+static void let_cache_time_pass(void)
 {
 	static const int64_t spans_us[] = {SECOND_US, MINUTE_US, 5 * MINUTE_US, HOUR_US, DAY_US};
 	/* exactly so long, or a moment less, or some more */
@@ -509,13 +509,13 @@ static void few_domains(uint64_t seed)
 		case 0:
 		case 1:
 		case 2:
-			ask_keeper(i);
+			ask_cache(i);
 			break;
 		case 3:
 			give_up_request(i);
 			break;
 		case 4:
-			let_keeper_time_pass();
+			let_cache_time_pass();
 			break;
 		default:
 			end_some_lookup();
@@ -536,16 +536,16 @@ static void many_domains(uint64_t seed)
 	begin_world(seed, DOMAINS);
 	for (unsigned round = 0; round < 3; round++) {
 		for (size_t i = 0; i < DOMAINS; i++)
-			ask_keeper((i * 7 + seed) % DOMAINS);
+			ask_cache((i * 7 + seed) % DOMAINS);
 		for (unsigned n = 0; n < 400; n++) {
 			give_up_request(fake_random(DOMAINS));
 			end_some_lookup();
-			ask_keeper(fake_random(DOMAINS));
+			ask_cache(fake_random(DOMAINS));
 		}
 		while (world.lookups != NULL)
 			end_some_lookup();
 		for (unsigned n = 0; n < 12; n++)
-			let_keeper_time_pass();
+			let_cache_time_pass();
 	}
 	end_world();
 }
