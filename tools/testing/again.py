@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: ISC
 """Tests that failed beside others are repeated alone."""
-import collections
-
 from testing import reports
 from testing.commands import Failed, run
 
 REPEATS = 3  # passed alone: unsteady, not failed
-MANY = 4  # failures of one file
 UNSTEADY_MAX = 40  # of some 4,400 tests; more failures are not repeated: something is broken
 
 
@@ -44,13 +41,6 @@ def label(one):
     return " ".join(filter(None, one[1:]))
 
 
-def gather(failed):
-    """Of a file of which MANY failed, the whole instead: they have a cause in common."""
-    counts = collections.Counter(file for file, _ in failed)
-    alone = [(file, name) for file, name in failed if counts[file] < MANY]
-    return alone + [(file, None) for file, count in counts.items() if count >= MANY]
-
-
 def repeat(tests, repeater):
     """Those of TESTS that failed. If all did, one of them may have kept the others from running."""
     wrong = repeater(tests)
@@ -76,7 +66,7 @@ def ran_of(one, ran):
     _, files, name = one
     if name is not None:
         return [{(files, name)} & ran]
-    return [{who for who in ran if who[0].split(".")[0] == file} for file in files.split()]
+    return [{who for who in ran if file in who[0].split(".")} for file in files.split()]
 
 
 def are_fine(sets, failed):

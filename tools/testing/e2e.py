@@ -15,6 +15,7 @@ FILES = 4  # of tests that one run has
 AT_ONCE = 12  # such runs: one takes a fifth of a processor, the rest of its time it waits
 AT_ONCE_MIN = 3
 LONG = 10  # seconds
+MANY = 4  # failures of one file
 ALONE = 24  # of LONG_FILES: each begins a Python and a disk of its own, which takes most of a second
 # wait for the small Debians
 WITH_MACHINE = ("test_first_day", "test_machine", "test_machine_access", "test_machine_commands", "test_machine_upgrade",
@@ -118,10 +119,19 @@ def run_all(machine):
     """(passed, names of failed)."""
     with concurrent.futures.ThreadPoolExecutor(at_once()) as pool:
         counts = list(pool.map(lambda share: run_files(*share, machine), enumerate(shares())))
-    return sum(passed for passed, _ in counts), again.gather([name for _, failed in counts for name in failed])
+    return sum(passed for passed, _ in counts), gather([name for _, failed in counts for name in failed])
+
+
+def gather(failed):
+    """Of a file of which MANY failed, the whole instead: they have a cause in common."""
+    files = {(files, name): files if name is None else split_class_name(files)[0] for files, name in failed}
+    counts = collections.Counter(files.values())
+    alone = [one for one, file in files.items() if counts[file] < MANY]
+    return alone + [(file, None) for file, count in counts.items() if count >= MANY]
 
 
 def repeat(tests):
+    """Those of TESTS, (kind, class, name) or (kind, files, None), that failed again."""
     paths = []
     for _, files, name in tests:
         if name is None:

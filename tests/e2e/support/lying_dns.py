@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: ISC
 """A name server that says what a test wants, byte by byte, over UDP and TCP."""
 
+import contextlib
 import socket
 import struct
 import threading
@@ -83,8 +84,9 @@ class LyingServer:
         self.udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.udp.bind((address, self.port))
         self.tcp = socket.create_server((address, self.port), backlog=128)
-        for work in self._serve_udp, self._serve_tcp:
-            threading.Thread(target=work, daemon=True).start()
+        self.threads = [threading.Thread(target=work, daemon=True) for work in (self._serve_udp, self._serve_tcp)]
+        for thread in self.threads:
+            thread.start()
 
     @property
     def dns_server(self):
@@ -110,6 +112,8 @@ class LyingServer:
         while True:
             try:
                 query, client = self.udp.recvfrom(4096)
+                if not query:
+                    return  # shut down
                 answer = self._answer(query, False)
                 if answer is not None:
                     self.udp.sendto(answer, client)
@@ -140,6 +144,11 @@ class LyingServer:
         return self
 
     def __exit__(self, *exception):
-        self.udp.close()
+        """A port is free again only when nobody waits at its socket: a thread in recvfrom() keeps a closed one."""
+        with contextlib.suppress(OSError):
+            self.udp.shutdown(socket.SHUT_RDWR)  # wakes who receives, though it is not connected
         self.tcp.shutdown(socket.SHUT_RDWR)
+        for thread in self.threads:
+            thread.join()
+        self.udp.close()
         self.tcp.close()
