@@ -79,20 +79,15 @@ void qmtp_package_text_end(struct qmtp_package *p)
 		qmtp_package_refuse(p, refusal);
 }
 
-static void tell_package_message(const struct qmtp_server *s, const struct qmtp_package *p)
-{
-	const struct smtp_watch *watch = &s->service->watch;
-
-	if (smtp_watch_is_on(watch))
-		smtp_watch_tell_message(watch, s->peer.context, p->text.size);
-}
-
 void qmtp_package_end(struct qmtp_server *s)
 {
 	static const struct mail_verdict nobody = {MAIL_FAIL, "5.5.4", "No recipients"};
 	struct qmtp_package *p = qmtp_package_current(s);
 
-	tell_package_message(s, p);
+	const struct smtp_watch *watch = &s->service->watch;
+
+	if (smtp_watch_is_on(watch))
+		smtp_watch_tell_message(watch, s->peer.context, p->text.size);
 	if (p->recipient_count == 0)
 		qmtp_package_refuse(p, &nobody);
 	else if (qmtp_is_qmqp(s) &&
