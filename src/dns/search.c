@@ -200,7 +200,7 @@ static bool is_acceptable_address(struct dns_search *search, const struct host *
 
 /* Each of those met has the same chance to be kept, in each position: the addresses of a host are
  * equal, and mail is spread over them (RFC 5321 section 5.1 leaves their order to the resolver). */
-static void add_address(struct addresses *addresses, const union os_socket_address *address)
+static void add_host_address(struct addresses *addresses, const union os_socket_address *address)
 {
 	size_t position = os_random_below(++addresses->met_count);
 
@@ -228,7 +228,7 @@ static void on_host_addresses(void *context, const struct dns_answer *answer)
 
 		if (read_address(answer, i, addresses == &host->v6, search->port, &address) &&
 		    is_acceptable_address(search, host, &address))
-			add_address(addresses, &address);
+			add_host_address(addresses, &address);
 	}
 	if (--search->pending == 0)
 		collect_servers(search);

@@ -26,7 +26,7 @@ size_t remote_recipients_next(const struct remote_recipients *recipients, uint32
 
 /* ORCPT where none was given and the address was mapped: the one that was (RFC 3461 section 5.2.1),
  * so that reports of later hosts name what its sender knows. */
-static struct str original_of(struct arena *arena, const struct deliver_helper_recipient *recipient)
+static struct str original_to_tell(struct arena *arena, const struct deliver_helper_recipient *recipient)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
 
@@ -46,7 +46,7 @@ void remote_recipients_begin(struct remote_recipients *recipients, uint32_t most
 
 		recipients->transaction[i] = (struct smtp_client_recipient){
 			.address = from->address,
-			.original = original_of(recipients->job->arena, from),
+			.original = original_to_tell(recipients->job->arena, from),
 			.notify = from->notify,
 		};
 	}
