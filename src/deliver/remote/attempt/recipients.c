@@ -26,7 +26,8 @@ size_t remote_recipients_next(const struct remote_recipients *recipients, uint32
 
 /* ORCPT where none was given and the address was mapped: the one that was (RFC 3461 section 5.2.1),
  * so that reports of later hosts name what its sender knows. */
-static struct str original_to_tell(struct arena *arena, const struct deliver_helper_recipient *recipient)
+static struct str original_to_tell(struct arena *arena,
+				   const struct deliver_helper_recipient *recipient)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
 
