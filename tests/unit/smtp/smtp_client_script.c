@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "smtp_client_script.h"
 #include "base/buffer.h"
+#include "smtp_client_misfits.h"
 #include "test.h"
 #include <stdio.h>
 #include <string.h>
@@ -168,10 +169,20 @@ static void expect_bytes(struct run *run, struct str text)
 	}
 }
 
+static void call_in_vain(const struct run *run)
+{
+	const struct smtp_client_misfits misfits = {
+		run->scenario->name, run->client, run->recipients,
+		strlen(run->scenario->recipients), &run->watched};
+
+	smtp_client_misfits_try(&misfits);
+}
+
 static void take_step(struct run *run, struct str step)
 {
 	struct buffer line = {0};
 
+	call_in_vain(run);
 	if (step.data[0] == 'B') {
 		expect_bytes(run, str_skip(step, 3));
 		return;
@@ -258,6 +269,7 @@ static void play_script(struct run *run, struct str script)
 
 	while (script.length > 0 && str_split(&script, '\n', &step))
 		take_step(run, step);
+	call_in_vain(run);
 	check_output(run);
 }
 
