@@ -5,6 +5,7 @@
 #include "sandbox_scene.h"
 #include "test.h"
 #include <errno.h>
+#include <stdio.h>
 
 #define SERVICE_D "service d { kind = maildir path = \"/mail/%d/%u\" }\n"
 #define SERVICE_E "service e { kind = maildir path = \"/more/%d/%u\" }\n"
@@ -70,6 +71,36 @@ static void what_has_moved_does_not_fit(void **state)
 	kernel.moved = kernel.lost = NULL;
 	sandbox_scene_leave(sandbox);
 	config_free(config);
+}
+
+/* As many as there are mailboxes, whatever their number. */
+static void many_paths(void **state)
+{
+	enum { SERVICES = 70 };
+
+	(void)state;
+	for (size_t count = 1; count <= SERVICES; count += count < 40 ? 1 : 30) {
+		struct buffer text CLEANUP(buffer_clear) = {0};
+		struct config *config;
+		struct sandbox *sandbox;
+
+		for (size_t i = 0; i < count; i++)
+			buffer_append_format(
+				&text, "service s%zu { kind = maildir path = /m%zu/%%u }\n", i, i);
+		buffer_append_byte(&text, '\0');
+		config = sandbox_scene_config(buffer_data(&text));
+		sandbox = sandbox_scene_enter("local", config);
+		assert_int_equal(sandbox->count, count + 2); /* for the order of the filesystem */
+		for (size_t i = 0; i < count; i++) {
+			char path[16];
+
+			snprintf(path, sizeof path, "/m%zu", i);
+			assert_string_equal(sandbox->paths[i].path, path);
+		}
+		assert_true(sandbox_fits(sandbox, config));
+		sandbox_scene_leave(sandbox);
+		config_free(config);
+	}
 }
 
 /* Only where another device has the same number, or another number is on the same device. */
@@ -159,6 +190,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(less_fits_and_more_does_not),
 		cmocka_unit_test(what_has_moved_does_not_fit),
+		cmocka_unit_test(many_paths),
 		cmocka_unit_test(a_file_is_its_device_and_number),
 		cmocka_unit_test(who_looks_up_names),
 		cmocka_unit_test(owners_need_rights),
