@@ -2,6 +2,7 @@
 #include "smtp_client_script.h"
 #include "base/buffer.h"
 #include "smtp_client_misfits.h"
+#include "smtp_client_texts.h"
 #include "test.h"
 #include <stdio.h>
 #include <string.h>
@@ -263,6 +264,18 @@ static void check_verdicts(struct run *run)
 	buffer_clear(&found);
 }
 
+static void check_texts(const struct run *run)
+{
+	for (size_t i = 0; i < strlen(run->scenario->recipients); i++) {
+		const struct mail_verdict *verdict = run->recipients[i].verdict;
+		const char *wanted = smtp_client_text(run->scenario->name, i);
+
+		if (wanted != NULL && (verdict == NULL || strcmp(verdict->text, wanted) != 0))
+			fail_msg("%s: recipient %zu: \"%s\", not \"%s\"", run->scenario->name, i,
+				 verdict != NULL ? verdict->text : "", wanted);
+	}
+}
+
 static void play_script(struct run *run, struct str script)
 {
 	struct str step;
@@ -280,6 +293,7 @@ static void check_transaction(struct run *run, bool has_served)
 	const struct smtp_client_script *scenario = run->scenario;
 
 	check_verdicts(run);
+	check_texts(run);
 	if (smtp_client_status(run->client) != scenario->status)
 		fail_msg("%s: status %d", scenario->name, (int)smtp_client_status(run->client));
 	check_secret(run);
