@@ -175,11 +175,12 @@ static void take_next_local_batch(struct deliver_local *local, struct local_batc
 		local_batch_keep(batch, may_go_on, local);
 		tell_of_stuck(local);
 	}
-	if (batch->group.count > 0)
-		return;
-	local_batch_clear(batch);
-	if (local->waiting.first != NULL)
+	while (batch->group.count == 0) { /* perhaps all were refused */
+		local_batch_clear(batch);
+		if (local->waiting.first == NULL)
+			return;
 		gather_local_batch(local, batch);
+	}
 }
 
 static void start_local_deliveries(void *context)

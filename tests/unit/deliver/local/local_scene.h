@@ -55,6 +55,7 @@ void scene_begin(void);
 void scene_end(void);
 /* A job for COUNT recipients by chance. */
 void scene_start_job(size_t count);
+void scene_start_job_for(const char *address);
 void scene_answer_quota(void);
 /* What was deferred, and the wakeups of threads that are done. */
 void scene_turn(void);

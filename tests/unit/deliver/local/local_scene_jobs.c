@@ -143,7 +143,7 @@ static struct str some_address(struct arena *arena)
 	return arena_copy_str(arena, str_from(text));
 }
 
-void scene_start_job(size_t count)
+static struct deliver_helper_job *new_job(size_t count)
 {
 	struct deliver_helper_job *job = memory_alloc_zero(1, sizeof *job);
 
@@ -161,6 +161,19 @@ void scene_start_job(size_t count)
 	}
 	scene.jobs[scene.started++] =
 		(struct scene_job){.job = job, .configured = scene.configured};
+	return job;
+}
+
+void scene_start_job(size_t count)
+{
+	deliver_local_start(scene.local, new_job(count));
+}
+
+void scene_start_job_for(const char *address)
+{
+	struct deliver_helper_job *job = new_job(1);
+
+	job->recipients[0].address = arena_copy_str(job->arena, str_from(address));
 	deliver_local_start(scene.local, job);
 }
 

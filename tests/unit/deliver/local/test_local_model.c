@@ -127,9 +127,25 @@ static void each_job_comes_to_its_end(void **state)
 		    all.stuck > 0);
 }
 
+/* However many were refused before it in the same turn. */
+static void mail_behind_refused_mail_is_written(void **state)
+{
+	(void)state;
+	fake_begin(1);
+	scene_begin();
+	for (size_t i = 0; i < 3 * SCENE_GROUP_MAX; i++)
+		scene_start_job_for(i % 2 == 0 ? "?@d" : "!@d");
+	scene_start_job_for("u1@d");
+	scene_turn();
+	assert_non_null(scene_busy(0));
+	assert_int_equal(scene.finished, 3 * SCENE_GROUP_MAX);
+	scene_end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(mail_behind_refused_mail_is_written),
 		cmocka_unit_test_teardown(each_job_comes_to_its_end, fake_tell_seed),
 	};
 
