@@ -295,6 +295,7 @@ static void append_printed(struct str text, bool is_sorted, struct buffer *out)
 
 /* --- running --- */
 
+/* It ends without what the test would do at its end. */
 static _Noreturn void run_command(char **words, int count, int input, int output)
 {
 	const struct command *command;
@@ -310,9 +311,9 @@ static _Noreturn void run_command(char **words, int count, int input, int output
 	command = command_find(str_from(words[0]));
 	if (command == NULL) {
 		fprintf(stderr, "there is no command %s\n", words[0]);
-		exit(COMMAND_USAGE);
+		_exit(COMMAND_USAGE);
 	}
-	exit(command_check_output(command->run(command, count, words)));
+	_exit(command_check_output(command->run(command, count, words)));
 }
 
 static struct str answer_to(const struct command_scene_line *line, struct str order)
