@@ -21,7 +21,7 @@ static int print_help(const struct command *command)
 	struct buffer text CLEANUP(buffer_clear) = {0};
 
 	command_append_help(command, &text);
-	fwrite(buffer_data(&text), 1, text.length, stdout);
+	command_write(stdout, buffer_view(&text));
 	return COMMAND_OK;
 }
 
@@ -47,6 +47,12 @@ const char *command_allowed(const char *what, const char *(*name)(unsigned i), u
 		length += (size_t)snprintf(text + length, sizeof text - length, "%s%s",
 					   i > 0 ? ", " : "", name(i));
 	return text;
+}
+
+void command_write(FILE *file, struct str text)
+{
+	if (text.length > 0)
+		fwrite(text.data, 1, text.length, file);
 }
 
 /* An incomplete output must not look complete. */
@@ -234,7 +240,7 @@ static void print_problems(const struct config_problems *problems, const char *f
 	struct buffer said CLEANUP(buffer_clear) = {0};
 
 	config_problems_print(problems, file, &said);
-	fwrite(buffer_data(&said), 1, said.length, stderr);
+	command_write(stderr, buffer_view(&said));
 }
 
 int command_config_load(const char *file, struct buffer *text, struct config **config_out)

@@ -8,6 +8,7 @@
 #include "config/text.h"
 #include "supervisor/start/status.h"
 #include <stddef.h>
+#include <stdio.h>
 
 #define COMMAND_CONFIG_FILE "/etc/stagepost/stagepost.conf"
 
@@ -105,6 +106,8 @@ MUST_CHECK bool command_parse_time(const char *text, int64_t *time_us_out);
 int command_usage(const struct command *command, const char *message);
 /* "WHAT; allowed: a, b, c" of the COUNT names; valid until the next call. */
 const char *command_allowed(const char *what, const char *(*name)(unsigned i), unsigned count);
+/* Writes TEXT, which may be empty, to FILE; command_check_output() knows whether that went well. */
+void command_write(FILE *file, struct str text);
 /* STATUS, or, after an error message, COMMAND_FAILED in place of COMMAND_OK if something on
  * standard output was not written. */
 int command_check_output(int status);

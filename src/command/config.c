@@ -23,7 +23,7 @@ const struct command_option command_config_print_options[] = {
 
 static void print_config_text(const struct buffer *text)
 {
-	fwrite(buffer_data(text), 1, text->length, stdout);
+	command_write(stdout, buffer_view(text));
 }
 
 /* --- one setting --- */

@@ -20,7 +20,7 @@ struct report {
 
 static void flush_repair_report(struct report *report)
 {
-	fwrite(buffer_data(&report->out), 1, report->out.length, stdout);
+	command_write(stdout, buffer_view(&report->out));
 	buffer_reset(&report->out);
 }
 

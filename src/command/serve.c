@@ -13,7 +13,7 @@ static void tell_config_problems(const struct config_problems *problems, const c
 	struct buffer text CLEANUP(buffer_clear) = {0};
 
 	config_problems_print(problems, file, &text);
-	fwrite(buffer_data(&text), 1, text.length, stderr);
+	command_write(stderr, buffer_view(&text));
 	(void)supervisor_end(buffer_view(&text), COMMAND_NEVER);
 }
 

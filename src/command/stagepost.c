@@ -73,7 +73,7 @@ static int run_help_command(int argc, char **argv)
 	}
 	buffer_reset(&text);
 	command_append_help(command, &text);
-	fwrite(buffer_data(&text), 1, text.length, stdout);
+	command_write(stdout, buffer_view(&text));
 	return COMMAND_OK;
 }
 

@@ -148,7 +148,7 @@ static void tell_traced_line(void *context, const struct log_line *line)
 		trace_tell_json(line, &telling->text);
 	else
 		trace_tell(line, telling->with_id, &telling->text);
-	fwrite(buffer_data(&telling->text), 1, telling->text.length, stdout);
+	command_write(stdout, buffer_view(&telling->text));
 	buffer_reset(&telling->text);
 	telling->count++;
 }

@@ -66,7 +66,6 @@ struct config_tree_use { /* a setting in the file */
 struct config_tree_section {
 	enum config_section kind;
 	const char *title; /* "" for the root */
-	size_t number;     /* from 0, in the order of the file */
 	unsigned line;
 	struct config_tree_use *uses; /* one for each row of the section */
 	struct config_tree_section *next;

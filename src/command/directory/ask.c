@@ -170,7 +170,7 @@ static void on_malformed_listed_record(void *context, enum directory_table table
 	buffer_append_string(&line, ": ");
 	mail_text_append(&line, malformed->reason, MAIL_TEXT_8BIT);
 	buffer_append_byte(&line, '\n');
-	fwrite(buffer_data(&line), 1, line.length, stderr);
+	command_write(stderr, buffer_view(&line));
 }
 
 int command_directory_list(const struct command *command, int argc, char **argv)

@@ -54,7 +54,7 @@ static void on_problem(void *context, const struct directory_key *key, struct st
 	check->found++;
 	(check->is_json ? write_json : append_problem_line)(
 		&check->line, directory_table_name(key->table), key->name, why);
-	fwrite(buffer_data(&check->line), 1, check->line.length, stdout);
+	command_write(stdout, buffer_view(&check->line));
 	buffer_reset(&check->line);
 }
 
@@ -137,7 +137,7 @@ static void warn_of_directory_problem(void *context, const struct directory_key 
 	buffer_append_format(&line, "stagepost %s: warning: ", (*command)->name);
 	mail_text_append(&line, why, MAIL_TEXT_8BIT);
 	buffer_append_byte(&line, '\n');
-	fwrite(buffer_data(&line), 1, line.length, stderr);
+	command_write(stderr, buffer_view(&line));
 }
 
 /* The record was put nevertheless, as what it names may be put after it. */

@@ -49,7 +49,7 @@ static void left_out(void *context, const struct directory_key *key, const char 
 	buffer_append_format(&line, "left out: %s ", directory_table_name(key->table));
 	mail_text_append(&line, buffer_view(&shown), MAIL_TEXT_8BIT);
 	buffer_append_format(&line, " %s\n", why);
-	fwrite(buffer_data(&line), 1, line.length, stderr);
+	command_write(stderr, buffer_view(&line));
 }
 
 static int run_export(const struct command *command, const struct bulk_export_settings *settings,

@@ -162,7 +162,7 @@ static void print_json_summary(const struct import_job *job)
 				  count_of_import_event(job, counts[i].event));
 	json_field_number(&out, "wrong", count_wrong(job));
 	buffer_append_string(&out, "}\n");
-	fwrite(buffer_data(&out), 1, out.length, stdout);
+	command_write(stdout, buffer_view(&out));
 }
 
 static void print_summary(const struct import_job *job)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "command/directory/teller.h"
 #include "base/text/json.h"
+#include "command/command.h"
 #include "command/directory/print.h"
 #include "directory/record/key.h"
 #include "mail/text/text.h"
@@ -17,7 +18,7 @@ static const char *const VERBS[BULK_EVENTS] = {
 static void print_lines(struct directory_teller *teller, FILE *out)
 {
 	directory_teller_end_progress(teller);
-	fwrite(buffer_data(&teller->line), 1, teller->line.length, out);
+	command_write(out, buffer_view(&teller->line));
 	buffer_reset(&teller->line);
 }
 

@@ -14,7 +14,7 @@ int command_queue_failed(const char *what, int error)
 
 void command_queue_flush(struct buffer *text)
 {
-	fwrite(buffer_data(text), 1, text->length, stdout);
+	command_write(stdout, buffer_view(text));
 	buffer_reset(text);
 }
 

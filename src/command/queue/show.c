@@ -265,7 +265,7 @@ static void print_piece(struct buffer *piece, bool is_terminal)
 	if (is_terminal)
 		print_safely(buffer_view(piece));
 	else
-		fwrite(buffer_data(piece), 1, piece->length, stdout);
+		command_write(stdout, buffer_view(piece));
 }
 
 /* *SHOWN_OUT: the number of bytes printed. */

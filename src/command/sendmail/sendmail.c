@@ -325,7 +325,7 @@ int command_sendmail(const struct command *command, int argc, char **argv)
 		struct buffer text CLEANUP(buffer_clear) = {0};
 
 		command_append_help(command, &text);
-		fwrite(buffer_data(&text), 1, text.length, stdout);
+		command_write(stdout, buffer_view(&text));
 		return INJECT_OK;
 	}
 	if (!sendmail_options_parse(argc, argv, &options))

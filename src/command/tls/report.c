@@ -131,7 +131,7 @@ int command_tls_report(const struct command *command, int argc, char **argv)
 		return COMMAND_FAILED;
 	listing.is_json = options.json;
 	status = list_tls_reports(config, &listing);
-	fwrite(buffer_data(&listing.out), 1, listing.out.length, stdout);
+	command_write(stdout, buffer_view(&listing.out));
 	buffer_clear(&listing.out);
 	config_free(config);
 	return status;

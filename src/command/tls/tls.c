@@ -50,7 +50,7 @@ static void on_tried(void *context, const struct remote_probe_result *result)
 	struct buffer text = {0};
 
 	(trial->is_json ? command_tls_json : command_tls_text)(trial->destination, result, &text);
-	fwrite(buffer_data(&text), 1, text.length, stdout);
+	command_write(stdout, buffer_view(&text));
 	buffer_clear(&text);
 	if (result->outcome == REMOTE_PROBE_WAITS)
 		trial->status = COMMAND_FAILED;

@@ -30,12 +30,10 @@ struct config_tree_section *config_tree_add(struct config_tree *tree, enum confi
 
 	init_section(tree, section, kind, title);
 	section->line = line;
-	if (tree->first == NULL) {
+	if (tree->first == NULL)
 		tree->first = section;
-	} else {
-		section->number = tree->last->number + 1;
+	else
 		tree->last->next = section;
-	}
 	tree->last = section;
 	return section;
 }

@@ -139,6 +139,17 @@ static void give_local_batch(struct deliver_local *local, struct local_thread *t
 	os_timer_start(local->watch, WATCH_US);
 }
 
+/* Sends the reports made so far of messages that also have a stuck delivery. */
+static void tell_of_stuck(struct deliver_local *local)
+{
+	for (size_t i = 0; i < local->threads.count; i++) {
+		struct local_thread *thread = &local->threads.all[i];
+
+		if (thread->is_stuck)
+			local_batch_tell(&thread->batch, thread->first, thread->batch.group.count);
+	}
+}
+
 static bool may_go_on(void *context, struct local_target *target)
 {
 	const struct deliver_local *local = context;
@@ -160,13 +171,16 @@ static void take_next_local_batch(struct deliver_local *local, struct local_batc
 	local->rest = (struct local_batch){0};
 	if (!is_again)
 		is_again = local_locked_give(local->locked, batch);
-	if (is_again)
+	if (is_again) {
 		local_batch_keep(batch, may_go_on, local);
-	if (batch->group.count > 0)
-		return;
-	local_batch_clear(batch);
-	if (local->waiting.first != NULL)
+		tell_of_stuck(local);
+	}
+	while (batch->group.count == 0) { /* perhaps all were refused */
+		local_batch_clear(batch);
+		if (local->waiting.first == NULL)
+			return;
 		gather_local_batch(local, batch);
+	}
 }
 
 static void start_local_deliveries(void *context)
@@ -214,29 +228,32 @@ static void finish_local_deliveries(struct deliver_local *local, struct local_th
 	local_batch_finish(&thread->batch, first, end, thread->is_lost);
 }
 
+/* Deliveries from END on, which nobody has begun. Who has given them up would have them delivered
+ * a second time. */
+static void take_rest_of_batch(struct deliver_local *local, struct local_thread *thread, size_t end)
+{
+	struct local_batch rest = local_batch_split(&thread->batch, end);
+
+	if (!thread->is_lost && !local->is_draining) {
+		local->rest = rest;
+		return;
+	}
+	local_batch_finish(&rest, 0, rest.group.count, true);
+	local_batch_clear(&rest);
+}
+
 /* Deliveries from END on are for another worker. Those already done are reported now, even if
  * other deliveries of the same message wait. */
 static void set_stuck(struct deliver_local *local, struct local_thread *thread, size_t first,
 		      size_t end)
 {
-	local->rest = local_batch_split(&thread->batch, end);
+	take_rest_of_batch(local, thread, end);
 	finish_local_deliveries(local, thread, 0, first);
 	thread->first = first;
 	thread->disk = disk_of(local, thread, first);
 	thread->is_stuck = true;
 	local_thread_log(thread, EVENT_MAILBOX_STUCK);
-	local_batch_tell(&thread->batch, first, end);
-}
-
-/* Sends the reports made so far of messages that also have a stuck delivery. */
-static void tell_of_stuck(struct deliver_local *local)
-{
-	for (size_t i = 0; i < local->threads.count; i++) {
-		struct local_thread *thread = &local->threads.all[i];
-
-		if (thread->is_stuck)
-			local_batch_tell(&thread->batch, thread->first, thread->batch.group.count);
-	}
+	tell_of_stuck(local);
 }
 
 static void come_back(struct deliver_local *local, struct local_thread *thread)

@@ -4,6 +4,7 @@
 #include "deliver/launch/launch.h"
 #include "ipc/channel.h"
 #include "ipc/listener.h"
+#include "ipc/pack.h"
 #include "log/event.h"
 #include "os/socket/socket.h"
 #include "scratch.h"
@@ -32,6 +33,18 @@ static struct {
 
 /* --- "launch" --- */
 
+static void check_order(struct str body)
+{
+	struct unpack order = {body, false};
+
+	assert_true(str_equal(unpack_str(&order), STR("box")));
+	assert_int_equal(unpack_u64(&order), 457);
+	assert_int_equal(unpack_u64(&order), 1);
+	assert_true(str_equal(unpack_str(&order), STR("s@a.test")));
+	assert_true(str_equal(unpack_str(&order), STR("ann@b.test")));
+	assert_true(unpack_is_whole(&order));
+}
+
 static void on_message(void *context, struct ipc_channel *channel, struct ipc_message *message)
 {
 	const int files[LAUNCH_DESCRIPTORS] = {world.given[1], world.given[1], world.given[1]};
@@ -39,6 +52,7 @@ static void on_message(void *context, struct ipc_channel *channel, struct ipc_me
 	(void)context;
 	if (message->type != LAUNCH_RUN)
 		return;
+	check_order(message->body);
 	for (size_t i = 0; i < COUNT_OF(world.play->says) && world.play->says[i] != 0; i++) {
 		bool has_files = world.play->says[i] == LAUNCH_STARTED;
 		char nothing[16] = "";

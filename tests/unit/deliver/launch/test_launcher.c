@@ -125,12 +125,17 @@ static void pack_order(struct buffer *body, const char *service, struct str send
 	pack_str(body, recipient);
 }
 
-static void say_run(uint32_t tag, const char *service, struct str recipient)
+static void say_run_from(uint32_t tag, const char *service, struct str sender, struct str recipient)
 {
 	struct buffer body CLEANUP(buffer_clear) = {0};
 
-	pack_order(&body, service, STR("s@a.test"), recipient);
+	pack_order(&body, service, sender, recipient);
 	say(LAUNCH_RUN, tag, buffer_view(&body));
+}
+
+static void say_run(uint32_t tag, const char *service, struct str recipient)
+{
+	say_run_from(tag, service, STR("s@a.test"), recipient);
 }
 
 static struct heard start(uint32_t tag, const char *service)
@@ -349,6 +354,8 @@ static void only_what_is_configured_is_run(void **state)
 		say_run(i, cases[i].service, str_from(cases[i].recipient));
 		expect_refusal(i, cases[i].status);
 	}
+	say_run_from(1, "name", str_from(long_text), STR("ann@b.test"));
+	expect_refusal(1, "5.1.3");
 	deliver_launcher_configure(world.launcher, other, &peer);
 	say_run(1, "box", STR("ann@b.test"));
 	expect_refusal(1, "4.3.5");
@@ -447,6 +454,33 @@ static void what_pipe_never_says_ends_the_connection(void **state)
 	}
 }
 
+static void stop_loop(void *context)
+{
+	(void)context;
+	os_loop_stop(world.loop);
+}
+
+/* He was "pipe" when he connected, and a reload has made another user that. */
+static void who_is_pipe_is_asked_again_at_hello(void **state)
+{
+	struct deliver_launcher_peer peer = {geteuid(), &world.tokens};
+	struct deliver_launcher_peer other = {geteuid() + 1, &world.tokens};
+	struct os_timer *timer = os_timer_new(world.loop, stop_loop, NULL);
+
+	(void)state;
+	say_hello(STR("pipe-1"));
+	say_run(1, "none", STR("ann@b.test"));
+	expect_refusal(1, "4.3.5");
+	call_launcher();
+	os_timer_start(timer, 0); /* after it has been accepted */
+	os_loop_run(world.loop);
+	os_timer_free(timer);
+	deliver_launcher_configure(world.launcher, world.config, &other);
+	say_hello(STR("pipe-1"));
+	assert_int_equal(hear().type, 0);
+	deliver_launcher_configure(world.launcher, world.config, &peer);
+}
+
 static void a_run_is_asked_for_once(void **state)
 {
 	struct heard started;
@@ -471,6 +505,7 @@ int main(void)
 		TEST(only_what_is_configured_is_run),
 		TEST(no_program_is_the_supervisors),
 		TEST(what_pipe_never_says_ends_the_connection),
+		TEST(who_is_pipe_is_asked_again_at_hello),
 		TEST(a_run_is_asked_for_once),
 	};
 

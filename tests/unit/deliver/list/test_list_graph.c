@@ -5,6 +5,7 @@
 #include "deliver/list/seen.h"
 #include "mail/localpart.h"
 #include "test.h"
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -188,6 +189,26 @@ static void each_list_is_found_once(void **state)
 	is_late = false;
 }
 
+/* No list is entered whose mark might be in the message. */
+static void what_cannot_be_read_is_tried_later(void **state)
+{
+	static const char *const world[] = {"list@a.test: x@b.test one@a.test",
+					    "one@a.test: y@b.test", NULL};
+
+	(void)state;
+	lists = world;
+	asked = late_count = 0;
+	job.content = (struct ipc_content){.file = open("/dev/null", O_WRONLY), .size = 10};
+	assert_true(job.content.file >= 0);
+	graph = (struct list_graph){
+		.job = &job, .key = KEY, .via = STR(""), .done = on_done, .context = &graph};
+	outcome[0] = '\0';
+	list_graph_start(&graph, STR("list@a.test"));
+	assert_string_equal(outcome, "4.3.0 the message cannot be read -");
+	check_nodes("list@a.test");
+	end();
+}
+
 /* Its fields but for the marks, one after each of them. */
 static void assert_head(const struct list_node *node, const char *fields)
 {
@@ -330,6 +351,7 @@ static void who_was_seen_is_known(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_cannot_be_read_is_tried_later),
 		cmocka_unit_test(each_list_is_found_once),
 		cmocka_unit_test(each_has_its_sender_and_the_way_to_it),
 		cmocka_unit_test(a_foreign_domain_is_asked_for_once),

@@ -2,9 +2,11 @@
 /* The threads that deliver: as many as there may be, and whose mail would block one more. Threads
  * and disks are played here. */
 #include "deliver/local/threads.h"
+#include "heard.h"
 #include "test.h"
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { USERS = 100, DEVICE_BLOCKS = 4, UNKNOWN_BLOCKS = 16 };
 
@@ -165,6 +167,39 @@ static void a_disk_blocks_mail_after_a_few_owners(void **state)
 	free(threads);
 }
 
+/* Of each delivery that is done, and of no other: what was cut off, and what is no mailbox. */
+static void what_deliveries_found_is_logged(void **state)
+{
+	struct maildir_delivery deliveries[] = {
+		{.path = STR("/a"), .recipient = STR("a@t"), .flaw = "no mbox"},
+		{.path = STR("/b"), .recipient = STR("b@t"), .removed = 7},
+		{.path = STR("/c"), .recipient = STR("c@t")},
+		{.path = STR("/d"), .recipient = STR("d@t"), .flaw = "a link", .removed = 9}};
+	static const char *const lines[] = {"mailbox_refused path=/a to=a@t reason=no mbox\n",
+					    "mailbox_recovered path=/b bytes=7\n", "",
+					    "mailbox_refused path=/d to=d@t reason=a "
+					    "link\nmailbox_recovered path=/d bytes=9\n"};
+	struct os_process_user owners[] = {{.uid = 5}, {.uid = 6}, {.uid = 7}, {.uid = 8}};
+	struct local_thread thread = {
+		.batch = {.group = {.deliveries = deliveries, .owners = owners, .count = 4}},
+		.first = 2};
+
+	(void)state;
+	for (size_t first = 0; first <= 4; first++)
+		for (size_t end = first; end <= 4; end++) {
+			char wanted[400] = "";
+
+			for (size_t i = first; i < end; i++)
+				strcat(wanted, lines[i]);
+			local_thread_log_found(&thread, first, end);
+			assert_string_equal(heard_take(), wanted);
+		}
+	local_thread_log(&thread, EVENT_MAILBOX_STUCK);
+	local_thread_log(&thread, EVENT_MAILBOX_BACK);
+	assert_string_equal(heard_take(), "mailbox_stuck path=/c to=c@t uid=7\n"
+					  "mailbox_back path=/c to=c@t uid=7\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -172,6 +207,7 @@ int main(void)
 		cmocka_unit_test(without_one_more_thread_the_others_go_on),
 		cmocka_unit_test(who_is_busy_and_not_stuck_works),
 		cmocka_unit_test(a_disk_blocks_mail_after_a_few_owners),
+		cmocka_unit_test(what_deliveries_found_is_logged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

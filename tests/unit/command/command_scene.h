@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: ISC
+/*
+ * tests/unit/command/command_scene.h - a queue, a configuration and a node that answers as it is
+ * told, and commands that are run beside them.
+ *
+ * What is known by chance only has a name in what they print: "@" is the directory, "M0" to "M9"
+ * the numbers of the messages (unit/queue/listing/listing_scene.h), "NOW" is a time of this day,
+ * "AGE" that of the oldest message in seconds, "NEW" the identifier of a message that a command has
+ * queued.
+ */
+#ifndef TESTS_UNIT_COMMAND_SCENE_H
+#define TESTS_UNIT_COMMAND_SCENE_H
+
+#include "base/buffer.h"
+
+enum { COMMAND_SCENE_ANSWERS_MAX = 16 };
+
+struct command_scene_line {
+	struct str words; /* "queue show M3" */
+	struct str input; /* standard input */
+	/* "ORDER = ANSWER": what the manager says to it; to others it says "ok" */
+	struct str answers[COMMAND_SCENE_ANSWERS_MAX];
+	size_t answer_count;
+	bool is_sorted; /* the lines that it prints have no order */
+};
+
+/* With a manager, or none. */
+void command_scene_begin(bool has_manager);
+void command_scene_end(void);
+/* Runs LINE and appends to OUT what it has printed, on either output, "< ORDER" for what the
+ * manager has heard, in order of the alphabet, and "(STATUS)" unless that is 0. */
+void command_scene_run(const struct command_scene_line *line, struct buffer *out);
+
+#endif

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: ISC
+/*
+ * What commands print: files of command lines, each with its input, the manager's answers and all
+ * that comes of it.
+ *
+ *	$ queue show M3         the command; "$~" when what it prints has no order
+ *	| Subject: x            standard input
+ *	> why M3 = ok box       what the manager answers to that order; to others "ok"
+ *
+ * The rest, up to the next command, is what it prints. A line that begins with "%" is a comment,
+ *and
+ * "!no manager" in the first one of a file says that no node runs. With WRITE=yes in the
+ *environment the file is written anew: look at what has changed.
+ */
+#include "command/command.h"
+#include "command_scene.h"
+#include "test.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const *files;
+static size_t file_count;
+
+static void read_file(const char *path, struct buffer *out)
+{
+	FILE *file = fopen(path, "re");
+	size_t count;
+
+	assert_non_null(file);
+	do {
+		count = fread(buffer_reserve(out, 4096), 1, 4096, file);
+		buffer_commit(out, count);
+	} while (count > 0);
+	fclose(file);
+}
+
+static void write_file(const char *path, struct str text)
+{
+	FILE *file = fopen(path, "we");
+
+	assert_non_null(file);
+	assert_int_equal(fwrite(text.data, 1, text.length, file), text.length);
+	assert_int_equal(fclose(file), 0);
+}
+
+struct dialogue {
+	struct command_scene_line line; /* that is next to be run */
+	struct buffer input;
+	bool is_open;
+	struct buffer out; /* the file as it should be */
+};
+
+static void play_line(struct dialogue *dialogue)
+{
+	if (!dialogue->is_open)
+		return;
+	dialogue->line.input = buffer_view(&dialogue->input);
+	command_scene_run(&dialogue->line, &dialogue->out);
+	dialogue->line = (struct command_scene_line){.answer_count = 0};
+	buffer_reset(&dialogue->input);
+	dialogue->is_open = false;
+}
+
+static void take_line(struct dialogue *dialogue, struct str line)
+{
+	struct command_scene_line *command = &dialogue->line;
+	bool is_command = str_starts_with(line, STR("$"));
+
+	if (is_command || str_starts_with(line, STR("%")))
+		play_line(dialogue);
+	if (is_command) {
+		dialogue->is_open = true;
+		command->is_sorted = str_starts_with(line, STR("$~"));
+		command->words = str_skip(line, command->is_sorted ? 3 : 2);
+	} else if (str_starts_with(line, STR("| "))) {
+		buffer_append_str(&dialogue->input, str_skip(line, 2));
+		buffer_append_byte(&dialogue->input, '\n');
+	} else if (str_starts_with(line, STR("> "))) {
+		assert_true(command->answer_count < COMMAND_SCENE_ANSWERS_MAX);
+		command->answers[command->answer_count++] = str_skip(line, 2);
+	} else if (!str_starts_with(line, STR("%"))) {
+		return; /* it was printed */
+	}
+	buffer_append_str(&dialogue->out, line);
+	buffer_append_byte(&dialogue->out, '\n');
+}
+
+static void show_first_difference(const char *path, struct str wanted, struct str found)
+{
+	struct str one, other, command = STR("");
+
+	while (str_split(&wanted, '\n', &one) && str_split(&found, '\n', &other) &&
+	       str_equal(one, other))
+		if (str_starts_with(one, STR("$")))
+			command = one;
+	print_error("%s: " STR_FORMAT "\n--- wanted\n" STR_FORMAT "\n--- found\n" STR_FORMAT "\n",
+		    path, STR_ARGUMENTS(command), STR_ARGUMENTS(one), STR_ARGUMENTS(other));
+}
+
+static bool play_file(const char *path)
+{
+	struct buffer text CLEANUP(buffer_clear) = {0};
+	struct dialogue dialogue = {.is_open = false};
+	struct str rest, line;
+	bool is_right;
+
+	read_file(path, &text);
+	rest = buffer_view(&text);
+	command_scene_begin(memmem(rest.data, (size_t)str_find(rest, '\n'), "!no manager", 11) ==
+			    NULL);
+	while (rest.length > 0 && str_split(&rest, '\n', &line))
+		take_line(&dialogue, line);
+	play_line(&dialogue);
+	command_scene_end();
+	is_right = str_equal(buffer_view(&text), buffer_view(&dialogue.out));
+	if (!is_right && getenv("WRITE") != NULL)
+		write_file(path, buffer_view(&dialogue.out));
+	else if (!is_right)
+		show_first_difference(path, buffer_view(&text), buffer_view(&dialogue.out));
+	buffer_clear(&dialogue.input);
+	buffer_clear(&dialogue.out);
+	return is_right;
+}
+
+static void commands_print_what_is_written(void **state)
+{
+	size_t failed = 0;
+
+	(void)state;
+	command_use(commands);
+	for (size_t i = 0; i < file_count; i++)
+		failed += !play_file(files[i]);
+	assert_int_equal(failed, 0);
+}
+
+/* --- what each command refuses --- */
+
+static void run_words(const char *words, struct buffer *out)
+{
+	const struct command_scene_line line = {.words = str_from(words)};
+
+	buffer_reset(out);
+	command_scene_run(&line, out);
+	buffer_append_byte(out, '\0');
+}
+
+static void check_usage(const char *words, const char *said, struct buffer *out)
+{
+	run_words(words, out);
+	if (strstr(buffer_data(out), said) == NULL || strstr(buffer_data(out), "says more") == NULL)
+		fail_msg("%s: \"%s\" is not in\n%s", words, said, buffer_data(out));
+	assert_non_null(strrchr(buffer_data(out), '('));
+}
+
+/* Its program is another one, or its letters may be combined. */
+static bool is_parsed_elsewhere(const struct command *command)
+{
+	return strncmp(command->name, "directory", 9) == 0 ||
+	       strncmp(command->name, "mailbox", 7) == 0 ||
+	       strcmp(command->name, "sendmail") == 0 || command->subcommands != NULL;
+}
+
+/* An option that there is not, each that lacks its argument, each that has one too many; and --help
+ * has them all. */
+static void check_options(const struct command *command)
+{
+	struct buffer out CLEANUP(buffer_clear) = {0};
+	char words[100], said[100];
+
+	if (is_parsed_elsewhere(command))
+		return;
+	snprintf(words, sizeof words, "%s --no-such-option", command->name);
+	check_usage(words, "unknown option --no-such-option", &out);
+	for (const struct command_option *option = command->options;
+	     option != NULL && option->name != NULL; option++) {
+		snprintf(words, sizeof words, "%s %s", command->name, option->name);
+		snprintf(said, sizeof said, "%s needs %s", option->name, option->argument);
+		if (option->argument != NULL)
+			check_usage(words, said, &out);
+		snprintf(words, sizeof words, "%s %s=x", command->name, option->name);
+		snprintf(said, sizeof said, "unknown option %s", option->name);
+		if (option->argument == NULL)
+			check_usage(words, said, &out);
+	}
+	snprintf(words, sizeof words, "%s --help", command->name);
+	run_words(words, &out);
+	for (const struct command_option *option = command->options;
+	     option != NULL && option->name != NULL; option++)
+		assert_non_null(strstr(buffer_data(&out), option->name));
+	assert_non_null(strstr(buffer_data(&out), command->summary));
+}
+
+static void each_command_has_its_options(void **state)
+{
+	(void)state;
+	command_use(commands);
+	command_scene_begin(false);
+	for (const struct command *one = commands; one->name != NULL; one++) {
+		check_options(one);
+		for (const struct command *sub = one->subcommands; sub != NULL && sub->name != NULL;
+		     sub++)
+			check_options(sub);
+	}
+	command_scene_end();
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(commands_print_what_is_written),
+		cmocka_unit_test(each_command_has_its_options),
+	};
+
+	files = (const char *const *)argv + 1;
+	file_count = (size_t)argc - 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
