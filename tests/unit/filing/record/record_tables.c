@@ -7,6 +7,17 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { KEPT_MAX = 128 };
+
+/* A statement that was prepared: in a life the same ones come again and again. */
+struct kept {
+	sqlite3 *connection; /* NULL: none */
+	char *text;
+	size_t length;
+	sqlite3_stmt *statement;
+};
+
+static struct kept kept[KEPT_MAX];
 static char folder[SCRATCH_SIZE];
 static char path[SCRATCH_SIZE + 20];
 
@@ -46,8 +57,18 @@ sqlite3 *record_tables_connect(void)
 	return connection;
 }
 
+static void forget(struct kept *one)
+{
+	sqlite3_finalize(one->statement);
+	free(one->text);
+	*one = (struct kept){0};
+}
+
 void record_tables_disconnect(sqlite3 *connection)
 {
+	for (size_t i = 0; i < KEPT_MAX; i++)
+		if (kept[i].connection == connection)
+			forget(&kept[i]);
 	assert_int_equal(sqlite3_close(connection), SQLITE_OK);
 }
 
@@ -125,17 +146,43 @@ static void add_row(sqlite3_stmt *statement, struct arena *arena, struct buffer 
 	out->rows++;
 }
 
+/* SQLite's code; *OUT is kept until its connection is closed. */
+static int prepare_or_find(sqlite3 *connection, const struct record_tables_word *words,
+			   struct str text, sqlite3_stmt **out)
+{
+	static size_t next;
+	struct buffer sql CLEANUP(buffer_clear) = {0};
+	struct kept *one;
+	int code;
+
+	for (size_t i = 0; i < KEPT_MAX; i++)
+		if (kept[i].connection == connection &&
+		    str_equal(str_slice(kept[i].text, kept[i].length), text)) {
+			*out = kept[i].statement;
+			return SQLITE_OK;
+		}
+	translate(words, text, &sql);
+	code = sqlite3_prepare_v2(connection, buffer_data(&sql), -1, out, NULL);
+	if (code != SQLITE_OK)
+		return code;
+	one = &kept[next++ % KEPT_MAX];
+	if (one->connection != NULL)
+		forget(one);
+	*one = (struct kept){connection, malloc(text.length + 1), text.length, *out};
+	memcpy(one->text, text.data, text.length);
+	return SQLITE_OK;
+}
+
 void record_tables_run(sqlite3 *connection, const struct record_tables_word *words, struct str text,
 		       const struct record_value *values, size_t count, struct arena *arena,
 		       struct record_tables_result *out)
 {
-	struct buffer sql CLEANUP(buffer_clear) = {0}, rows CLEANUP(buffer_clear) = {0};
+	struct buffer rows CLEANUP(buffer_clear) = {0};
 	sqlite3_stmt *statement = NULL;
 	int64_t before = sqlite3_total_changes64(connection);
 
 	*out = (struct record_tables_result){0};
-	translate(words, text, &sql);
-	out->code = sqlite3_prepare_v2(connection, buffer_data(&sql), -1, &statement, NULL);
+	out->code = prepare_or_find(connection, words, text, &statement);
 	if (out->code == SQLITE_OK) {
 		bind_values(statement, values, count);
 		out->columns = (size_t)sqlite3_column_count(statement);
@@ -156,5 +203,4 @@ void record_tables_run(sqlite3 *connection, const struct record_tables_word *wor
 				       ? sqlite3_changes64(connection)
 				       : 0;
 	}
-	sqlite3_finalize(statement);
 }
