@@ -12,7 +12,15 @@ static struct buffer why;
 static inline int set_up(void **state)
 {
 	(void)state;
-	played_ldap_begin();
+	played_ldap_begin(false);
+	return 0;
+}
+
+/* With the URLs that can have TLS. */
+static inline int set_up_tcp(void **state)
+{
+	(void)state;
+	played_ldap_begin(true);
 	return 0;
 }
 

@@ -2,6 +2,7 @@
 #include "played_ldap.h"
 #include "os/clock.h"
 #include "os/socket/socket.h"
+#include "scratch.h"
 #include "test.h"
 #include <arpa/inet.h>
 #include <errno.h>
@@ -11,6 +12,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 static const char SYNC_STATE[] = "1.3.6.1.4.1.4203.1.9.1.2";
@@ -25,6 +27,7 @@ struct session {
 
 struct played_ldap played_ldap;
 
+static char folder[SCRATCH_SIZE]; /* of their sockets */
 static struct session sessions[PLAYED_LDAP_SESSIONS];
 
 /* --- time --- */
@@ -35,17 +38,28 @@ int64_t __wrap_os_clock_monotonic_us(void)
 	return played_ldap.now_us;
 }
 
+/* What was sent to loopback may be there a moment later; at UNIX sockets it is there at once. */
+static long look_once(struct pollfd *watched, nfds_t count)
+{
+	const struct timespec moment = {.tv_nsec = played_ldap.is_tcp ? 2000000 : 0};
+	long ready = 0;
+
+	for (int i = 0; i < (played_ldap.is_tcp ? 5 : 1) && ready == 0; i++) {
+		played_ldap_turn();
+		ready = syscall(SYS_ppoll, watched, count, &moment, NULL, 0);
+	}
+	return ready;
+}
+
 /* Whether something is there, after all that may come by itself. */
 static int look_at(struct pollfd *watched, nfds_t count)
 {
-	const struct timespec none = {0};
 	int error = errno; /* libldap looks at it, also after a read of nothing */
 	long ready;
 
-	do {
-		played_ldap_turn();
-		ready = syscall(SYS_ppoll, watched, count, &none, NULL, 0);
-	} while (ready == 0 && played_ldap.idle != NULL && played_ldap.idle());
+	do
+		ready = look_once(watched, count);
+	while (ready == 0 && played_ldap.idle != NULL && played_ldap.idle());
 	errno = error;
 	return (int)ready;
 }
@@ -384,6 +398,8 @@ static void answer_search(struct session *session, int number, struct str body, 
 		session->server->sync = number;
 		return;
 	}
+	if (session->server->answers_no_probe && session->server->sync != 0)
+		return;
 	send_more(session, number);
 	if (strcmp(first, "namingContexts") == 0) {
 		send_entry(&session->out, number, "", first, session->server->contexts);
@@ -531,29 +547,60 @@ void played_ldap_stop(size_t server)
 	played_ldap.servers[server].listening = -1;
 }
 
-void played_ldap_start(size_t server)
+static int listen_at(const struct sockaddr *address, socklen_t length)
 {
-	struct played_ldap_server *one = &played_ldap.servers[server];
+	int listening = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	assert_true(listening >= 0);
+	assert_int_equal(setsockopt(listening, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int)),
+			 0);
+	assert_int_equal(bind(listening, address, length), 0);
+	assert_int_equal(listen(listening, 16), 0);
+	return listening;
+}
+
+static void start_at_loopback(struct played_ldap_server *server)
+{
 	struct sockaddr_in address = {.sin_family = AF_INET};
 	socklen_t length = sizeof address;
 	unsigned port = 0;
 
-	(void)sscanf(one->url, "ldap://127.0.0.1:%u", &port);
+	(void)sscanf(server->url, "ldap://127.0.0.1:%u", &port);
 	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	address.sin_port = htons((uint16_t)port);
-	one->listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	assert_int_equal(
-		setsockopt(one->listening, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int)), 0);
-	assert_int_equal(bind(one->listening, (struct sockaddr *)&address, sizeof address), 0);
-	assert_int_equal(listen(one->listening, 16), 0);
-	assert_int_equal(getsockname(one->listening, (struct sockaddr *)&address, &length), 0);
-	snprintf(one->url, sizeof one->url, "ldap://127.0.0.1:%u", ntohs(address.sin_port));
+	server->listening = listen_at((struct sockaddr *)&address, sizeof address);
+	assert_int_equal(getsockname(server->listening, (struct sockaddr *)&address, &length), 0);
+	snprintf(server->url, sizeof server->url, "ldap://127.0.0.1:%u", ntohs(address.sin_port));
 }
 
-void played_ldap_begin(void)
+static void start_at_file(struct played_ldap_server *server, size_t number)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	struct buffer url CLEANUP(buffer_clear) = {0};
+
+	snprintf(address.sun_path, sizeof address.sun_path, "%s/%zu", folder, number);
+	(void)unlink(address.sun_path);
+	server->listening = listen_at((struct sockaddr *)&address, sizeof address);
+	buffer_append_string(&url, "ldapi://");
+	for (const char *at = address.sun_path; *at != '\0'; at++)
+		buffer_append_format(&url, *at == '/' ? "%%2F" : "%c", *at);
+	snprintf(server->url, sizeof server->url, STR_FORMAT, STR_ARGUMENTS(buffer_view(&url)));
+}
+
+void played_ldap_start(size_t server)
+{
+	if (played_ldap.is_tcp)
+		start_at_loopback(&played_ldap.servers[server]);
+	else
+		start_at_file(&played_ldap.servers[server], server);
+}
+
+void played_ldap_begin(bool is_tcp)
 {
 	memset(&played_ldap, 0, sizeof played_ldap);
+	played_ldap.is_tcp = is_tcp;
 	played_ldap.now_us = 1000000;
+	assert_int_equal(scratch_make(folder), 0);
 	for (size_t i = 0; i < PLAYED_LDAP_SESSIONS; i++)
 		sessions[i].socket = -1;
 	for (size_t i = 0; i < PLAYED_LDAP_SERVERS; i++) {
@@ -569,6 +616,7 @@ void played_ldap_end(void)
 		if (played_ldap.servers[i].listening >= 0)
 			played_ldap_stop(i);
 	}
+	assert_int_equal(scratch_remove(folder), 0);
 	buffer_clear(&played_ldap.heard);
 	buffer_clear(&played_ldap.options);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /*
- * tests/unit/directory/store/ldap/played_ldap.h - LDAP servers (RFC 4511) at sockets of loopback,
- * for the real libldap, which waits for them by poll(): that is the test's, as is the time, which
- * passes only while somebody waits and nothing comes. Then played_ldap.idle is called.
+ * tests/unit/directory/store/ldap/played_ldap.h - LDAP servers (RFC 4511) at sockets, for the real
+ * libldap, which waits for them by poll(): that is the test's, as is the time, which passes only
+ * while somebody waits and nothing comes. Then played_ldap.idle is called.
  */
 #ifndef TESTS_UNIT_PLAYED_LDAP_H
 #define TESTS_UNIT_PLAYED_LDAP_H
@@ -24,7 +24,7 @@ enum played_ldap_fault {
 
 struct played_ldap_server {
 	int listening;
-	char url[60];
+	char url[160];
 	/* how it is */
 	bool is_silent;
 	const char *contexts[4]; /* namingContexts */
@@ -32,8 +32,9 @@ struct played_ldap_server {
 	int csn_code;            /* the result of a search for them */
 	unsigned found;          /* entries of each other search, uid=N,dc=test */
 	int bind_code, search_code, tls_code;
-	const char *password; /* of who is not the login's; NULL: any */
-	bool says_more;       /* a reference and an intermediate response before each result */
+	const char *password;  /* of who is not the login's; NULL: any */
+	bool answers_no_probe; /* no search for contextCSN, once somebody follows */
+	bool says_more;        /* a reference and an intermediate response before each result */
 	/* what was done */
 	unsigned accepted;
 	int sync; /* message ID of the search that does not end; 0: none */
@@ -48,6 +49,7 @@ struct played_ldap {
 	/* Nothing comes, and somebody waits. False: time passes. */
 	bool (*idle)(void);
 	int64_t now_us;
+	bool is_tcp;
 	struct buffer heard;   /* requests, each a line */
 	struct buffer options; /* that were set: "NUMBER " or "NUMBER=VALUE " */
 	int install_code;      /* of TLS, which is not played */
@@ -56,7 +58,8 @@ struct played_ldap {
 
 extern struct played_ldap played_ldap;
 
-void played_ldap_begin(void);
+/* At loopback, or at UNIX sockets: there all comes at once. */
+void played_ldap_begin(bool is_tcp);
 void played_ldap_end(void);
 /* All servers take what has come, and answer. */
 void played_ldap_turn(void);

@@ -81,7 +81,7 @@ static LDAP *ld;
 static int open_link(const char *extension, const struct link_login *as)
 {
 	struct link_server server;
-	char url[100];
+	char url[200];
 	int code;
 
 	ld = NULL;
@@ -304,18 +304,19 @@ static void csns_are_read(void **state)
 }
 
 #define LINK_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TLS_TEST(name)  cmocka_unit_test_setup_teardown(name, set_up_tcp, tear_down)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		LINK_TEST(urls_are_read),
 		LINK_TEST(a_connection_is_bound),
-		LINK_TEST(tls_is_started),
-		LINK_TEST(ldaps_begins_with_tls),
+		TLS_TEST(tls_is_started),
+		TLS_TEST(ldaps_begins_with_tls),
 		LINK_TEST(a_bind_is_refused),
 		LINK_TEST(nobody_is_there),
-		LINK_TEST(each_request_of_the_beginning_fails),
-		LINK_TEST(what_is_wrong_with_tls_is_guessed),
+		TLS_TEST(each_request_of_the_beginning_fails),
+		TLS_TEST(what_is_wrong_with_tls_is_guessed),
 		LINK_TEST(the_context_is_above_the_base),
 		LINK_TEST(csns_are_read),
 	};
