@@ -320,6 +320,17 @@ static void bind_statement(struct played_postgresql_session *session, struct str
 	send_message(session, '2');
 }
 
+static bool flush_session(struct played_postgresql_session *session)
+{
+	struct str out = buffer_view(&session->out);
+	ssize_t sent =
+		out.length > 0 ? send(session->socket, out.data, out.length, MSG_NOSIGNAL) : 0;
+
+	if (sent > 0)
+		buffer_consume(&session->out, (size_t)sent);
+	return sent > 0;
+}
+
 static bool does_statement_fail(struct str text)
 {
 	if (str_equal(text, buffer_view(&played_postgresql.last)))
@@ -338,6 +349,8 @@ static void run_bound_statement(struct played_postgresql_session *session)
 	buffer_append_format(&played_postgresql.heard, STR_FORMAT "\n",
 			     STR_ARGUMENTS(session->bound.text));
 	session->has_columns = false;
+	if (fault != PLAYED_POSTGRESQL_FINE) /* what was said before was said */
+		(void)flush_session(session);
 	switch (fault) {
 	case PLAYED_POSTGRESQL_REFUSES:
 		played_postgresql_refuse(session, played_postgresql.fault_state,
@@ -351,6 +364,7 @@ static void run_bound_statement(struct played_postgresql_session *session)
 		break;
 	case PLAYED_POSTGRESQL_BABBLES:
 		buffer_append_string(&session->out, "\x07 what is this?");
+		(void)flush_session(session);
 		session->is_mute = session->is_closing = true;
 		break;
 	default:
@@ -442,17 +456,6 @@ static bool accept_session(void)
 	return true;
 }
 
-static bool flush_session(struct played_postgresql_session *session)
-{
-	struct str out = buffer_view(&session->out);
-	ssize_t sent =
-		out.length > 0 ? send(session->socket, out.data, out.length, MSG_NOSIGNAL) : 0;
-
-	if (sent > 0)
-		buffer_consume(&session->out, (size_t)sent);
-	return sent > 0;
-}
-
 static bool turn_session(struct played_postgresql_session *session)
 {
 	bool is_any = flush_session(session);
@@ -460,7 +463,8 @@ static bool turn_session(struct played_postgresql_session *session)
 
 	if (count > 0)
 		buffer_commit(&session->in, (size_t)count);
-	while (!session->is_closing && !played_postgresql.is_silent && take_one(session))
+	while (!session->is_closing && !played_postgresql.is_silent && !played_postgresql.is_deaf &&
+	       take_one(session))
 		is_any = true;
 	if (session->is_mute)
 		buffer_reset(&session->out);

@@ -50,6 +50,7 @@ struct played_postgresql {
 	enum played_postgresql_fault fault;
 	const char *fault_state;
 	bool is_silent; /* as if it were frozen: accepts no one either */
+	bool is_deaf;   /* takes nothing, but may send */
 	/* what was done */
 	unsigned statements, accepted, open;
 	struct buffer startup; /* "NAME=VALUE\n" of the last session's beginning */
