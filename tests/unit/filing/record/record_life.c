@@ -5,15 +5,16 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { COPIES = 66 /* more than are asked for at once */, OLD_US = 5000 };
+enum { OLD_US = 5000 };
 
 static struct {
 	struct record *record;
 	struct record_message messages[3];
 	struct record_entry entries[3];
-	struct record_attempt attempts[COPIES];
-	struct record_attempt *list[COPIES];
-	char users[COPIES][30], copies[COPIES][20];
+	struct record_attempt attempts[RECORD_LIFE_COPIES_MAX];
+	struct record_attempt *list[RECORD_LIFE_COPIES_MAX];
+	char users[RECORD_LIFE_COPIES_MAX][30], copies[RECORD_LIFE_COPIES_MAX][20];
+	size_t count; /* of copies */
 	unsigned new_folders, pruned, listed;
 } life;
 
@@ -57,7 +58,7 @@ static int put_again(void)
 
 static void set_attempts(bool is_new)
 {
-	for (size_t i = 0; i < COPIES; i++) {
+	for (size_t i = 0; i < life.count; i++) {
 		snprintf(life.users[i], sizeof life.users[i], "u%zu@example.org", i);
 		snprintf(life.copies[i], sizeof life.copies[i], "copy%zu", i);
 		life.attempts[i] = (struct record_attempt){
@@ -74,7 +75,7 @@ static void set_attempts(bool is_new)
 static int decide_all(void)
 {
 	set_attempts(true);
-	return record_decide_all(life.record, life.list, COPIES);
+	return record_decide_all(life.record, life.list, life.count);
 }
 
 static int move_some(void)
@@ -92,8 +93,8 @@ static int decide_again(void)
 	int error;
 
 	set_attempts(false);
-	error = record_decide_all(life.record, life.list, COPIES);
-	for (size_t i = 0; i < COPIES && error == 0; i++)
+	error = record_decide_all(life.record, life.list, life.count);
+	for (size_t i = 0; i < life.count && error == 0; i++)
 		assert_true(str_equal(life.attempts[i].mailbox.folder,
 				      i < 3 ? STR("Elsewhere") : STR("INBOX")));
 	return error;
@@ -104,8 +105,8 @@ static int open_all(void)
 	int error;
 
 	set_attempts(true);
-	error = record_open_all(life.record, life.list, COPIES, 1000);
-	for (size_t i = 0; i < COPIES && error == 0; i++) {
+	error = record_open_all(life.record, life.list, life.count, 1000);
+	for (size_t i = 0; i < life.count && error == 0; i++) {
 		const struct record_filing *row = &life.attempts[i].row;
 
 		assert_true(row->is_new && row->is_ours && row->number > 0 && row->others == 0);
@@ -116,9 +117,9 @@ static int open_all(void)
 
 static int look_all(void)
 {
-	int error = record_look_all(life.record, life.list, COPIES);
+	int error = record_look_all(life.record, life.list, life.count);
 
-	for (size_t i = 0; i < COPIES && error == 0; i++)
+	for (size_t i = 0; i < life.count && error == 0; i++)
 		assert_true(life.attempts[i].row.is_ours &&
 			    life.attempts[i].row.state == RECORD_FILING);
 	return error;
@@ -126,27 +127,27 @@ static int look_all(void)
 
 static int mark_all_filed(void)
 {
-	return record_filed_all(life.record, life.list, COPIES - 2, 2000);
+	return record_filed_all(life.record, life.list, life.count - 2, 2000);
 }
 
 static int end_all(void)
 {
-	return record_end_all(life.record, &life.list[COPIES - 2], 1);
+	return record_end_all(life.record, &life.list[life.count - 2], 1);
 }
 
 static int settle_last(void)
 {
-	return record_settle(life.record, life.attempts[COPIES - 1].row.number, OLD_US);
+	return record_settle(life.record, life.attempts[life.count - 1].row.number, OLD_US);
 }
 
 static int look_at_filed(void)
 {
-	int error = record_look_all(life.record, life.list, COPIES);
+	int error = record_look_all(life.record, life.list, life.count);
 
-	for (size_t i = 0; i < COPIES && error == 0; i++) {
+	for (size_t i = 0; i < life.count && error == 0; i++) {
 		const struct record_filing *row = &life.attempts[i].row;
 
-		assert_int_equal(row->state, i < COPIES - 2 ? RECORD_FILED : RECORD_FILING);
+		assert_int_equal(row->state, i < life.count - 2 ? RECORD_FILED : RECORD_FILING);
 		assert_true(!row->is_ours && row->others == 0);
 		if (row->state == RECORD_FILED) {
 			assert_true(str_equal(row->copy, str_from(life.copies[i])));
@@ -165,9 +166,9 @@ static int count_new_folders(void)
 
 static int unfile_two(void)
 {
-	int error = record_unfile(life.record, life.attempts[COPIES - 2].row.number);
+	int error = record_unfile(life.record, life.attempts[life.count - 2].row.number);
 
-	return error == 0 ? record_unfile(life.record, life.attempts[COPIES - 1].row.number)
+	return error == 0 ? record_unfile(life.record, life.attempts[life.count - 1].row.number)
 			  : error;
 }
 
@@ -185,7 +186,7 @@ static void count_listed(void *context, const struct record_listed *listed)
 	assert_int_equal(listed->message.decoded->participant_count, 3);
 	assert_int_equal(listed->place_count, str_equal(listed->message.id, STR("<1@x>")) &&
 							      listed->message.digest[0] == 1
-						      ? COPIES - 2
+						      ? life.count - 2
 						      : 0);
 }
 
@@ -268,6 +269,8 @@ bool record_life_live(const struct record_life_database *database, int fails_at)
 	bool has_failed = false;
 	size_t step = 0;
 
+	assert_true(database->copies <= RECORD_LIFE_COPIES_MAX);
+	life.count = database->copies;
 	database->empty();
 	life.record = database->connect();
 	assert_int_equal(record_begin(life.record), 0); /* the tables are made */

@@ -10,7 +10,13 @@
 #include "filing/record/record.h"
 #include <stdbool.h>
 
+enum {
+	RECORD_LIFE_COPIES_MAX = 66, /* more than are asked for at once */
+	RECORD_LIFE_COPIES_FEW = 6,
+};
+
 struct record_life_database {
+	size_t copies; /* that are filed */
 	struct record *(*connect)(void);
 	void (*empty)(void);
 	/* The so-manyth call from now on fails, as ERROR, and a commit as COMMIT_ERROR; 0: none. */

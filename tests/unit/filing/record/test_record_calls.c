@@ -136,7 +136,8 @@ static bool has_failed(void)
 	return played.has_failed;
 }
 
-static struct record_life_database database = {.connect = new_record,
+static struct record_life_database database = {.copies = RECORD_LIFE_COPIES_MAX,
+					       .connect = new_record,
 					       .empty = empty_record,
 					       .fail_at = fail_at,
 					       .has_failed = has_failed,

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: ISC
-/* The database of messages in MariaDB, with a played server: the contract, and each call that
+/* The database of messages in MariaDB, with a played server: each call that
  * fails. */
 #include "played_mariadb.h"
-#include "record_contract.h"
 #include "record_life.h"
-#include "record_tables.h"
 #include "test.h"
 #include <errno.h>
 #include <mysqld_error.h>
 
-static struct record_life_database database = {.connect = played_mariadb_connect,
+static struct record_life_database database = {.copies = RECORD_LIFE_COPIES_FEW,
+					       .connect = played_mariadb_connect,
 					       .empty = played_mariadb_empty,
 					       .fail_at = played_mariadb_fail_at,
 					       .has_failed = played_mariadb_has_failed};
@@ -58,13 +57,6 @@ int main(void)
 		PLAYED_TEST(the_connection_is_lost_in_each_call),
 		PLAYED_TEST(each_call_is_not_answered),
 	};
-	const struct record_contract contract = {.connect = played_mariadb_connect,
-						 .empty = played_mariadb_empty,
-						 .run = record_tables_run_sql,
-						 .is_played = true};
-	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 
-	(void)played_mariadb_set_up(NULL);
-	failed += record_contract_run(&contract);
-	return failed + (played_mariadb_tear_down(NULL) != 0);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

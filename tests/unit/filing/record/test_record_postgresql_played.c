@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: ISC
-/* The database of messages in PostgreSQL, with a played server: the contract, and each statement
+/* The database of messages in PostgreSQL, with a played server: each statement
  * that fails. */
-#include "record_contract.h"
 #include "record_life.h"
 #include "record_postgresql_scene.h"
-#include "record_tables.h"
 #include "test.h"
 #include <errno.h>
 
-static struct record_life_database database = {.connect = record_postgresql_scene_connect,
+static struct record_life_database database = {.copies = RECORD_LIFE_COPIES_FEW,
+					       .connect = record_postgresql_scene_connect,
 					       .empty = record_postgresql_scene_empty,
 					       .fail_at = record_postgresql_scene_fail_at,
 					       .has_failed = record_postgresql_scene_has_failed};
@@ -60,15 +59,6 @@ int main(void)
 		PLAYED_TEST(the_connection_is_lost_in_each_statement),
 		PLAYED_TEST(each_statement_is_not_answered),
 	};
-	const struct record_contract contract = {.connect = record_postgresql_scene_connect,
-						 .empty = record_postgresql_scene_empty,
-						 .run = record_tables_run_sql,
-						 .left = record_postgresql_scene_settle,
-						 .is_played = true};
-	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 
-	(void)record_postgresql_scene_set_up(NULL);
-	failed += record_contract_run(&contract);
-	(void)record_postgresql_scene_tear_down(NULL);
-	return failed;
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }
