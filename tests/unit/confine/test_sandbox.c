@@ -217,7 +217,7 @@ static const struct wanted {
 	 "/sys/devices read\n"
 	 "/dev/urandom read\n"},
 	{"pipe", "", "may\n"},
-	{"launch", "", "may programs\n"},
+	{"launch", "", "may accept programs\n"},
 	{"directory", "directory { path = /dir/data.db }\n",
 	 "may open change accept database keep_alive\n"
 	 "/dir read list write make remove\n"
