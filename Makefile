@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-# The front door. Meson builds; what takes more than a line is in tools/.
+# Meson builds; what takes more than a line is in tools/.
 prefix = /usr/local
 DESTDIR =
 # of a sendmail that every user of the machine may run; empty: none

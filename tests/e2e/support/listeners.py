@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""The doors of a node besides SMTP, for campaigns: each as a client that delivers like smtp.Client.
+"""The listeners of a node besides SMTP, for campaigns: each as a client that delivers like smtp.Client.
 Mail comes by QMTP, by LMTP, and from a user who logs in to submit it; what a login is answered is
 judged, whatever is broken meanwhile."""
 
@@ -179,7 +179,7 @@ class UserClient(Client):
                                before_dot)
 
 
-class Doors:
+class Listeners:
     """Of one node. HAS_LOGINS: it has users, who are in a directory of its own below BASE; or in
     the one that MORE, its settings, has."""
 

@@ -246,7 +246,7 @@ static void listeners_with_the_same_share_a_context(void **state)
 	assert_int_equal(world.freed_count, 0);
 }
 
-/* Of each door; one that cannot be opened leaves the former one in force, and says why. */
+/* Of each listener; one that cannot be opened leaves the former one in force, and says why. */
 static void new_certificates_are_opened_or_logged(void **state)
 {
 	struct config_listen listens[] = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-#include "door_scene.h"
+#include "listener_scene.h"
 #include "auth/client.h"
 #include "directory/lookup/lookup.h"
 #include "dns/names/client.h"
@@ -12,12 +12,12 @@
 
 static const bool *listens; /* which endpoints are configured */
 
-struct door_scene door_scene;
+struct listener_scene listener_scene;
 
-void door_scene_begin(const bool *configured)
+void listener_scene_begin(const bool *configured)
 {
-	assert_null(door_scene.listeners);
-	door_scene = (struct door_scene){.listeners = NULL};
+	assert_null(listener_scene.listeners);
+	listener_scene = (struct listener_scene){.listeners = NULL};
 	listens = configured;
 }
 
@@ -29,14 +29,14 @@ struct os_listener *os_listener_new(struct os_loop *loop, int listening,
 	struct os_listener *listener = calloc(1, sizeof *listener);
 
 	(void)loop;
-	*listener = (struct os_listener){listening, handler, context, door_scene.listeners};
-	door_scene.listeners = listener;
+	*listener = (struct os_listener){listening, handler, context, listener_scene.listeners};
+	listener_scene.listeners = listener;
 	return listener;
 }
 
 void os_listener_free(struct os_listener *listener)
 {
-	struct os_listener **place = &door_scene.listeners;
+	struct os_listener **place = &listener_scene.listeners;
 
 	while (*place != listener)
 		place = &(*place)->next;
@@ -52,7 +52,7 @@ void os_listener_go_on(struct os_listener *listener)
 void os_loop_stop(struct os_loop *loop)
 {
 	(void)loop;
-	door_scene.is_stopped = true;
+	listener_scene.is_stopped = true;
 }
 
 int child_socket(const struct child *child, const char *name)
@@ -88,7 +88,7 @@ void child_close_sockets(struct child *child,
 			 const void *context)
 {
 	(void)child;
-	for (int i = 0; i < DOOR_SCENE_ENDPOINTS; i++) {
+	for (int i = 0; i < LISTENER_SCENE_ENDPOINTS; i++) {
 		const struct child_socket socket = {.descriptor = i};
 
 		assert_int_equal(is_wanted(context, &socket), listens[i]);
@@ -99,23 +99,23 @@ void child_close_sockets(struct child *child,
 
 static void connect_later(void (*call)(void *context), void *context)
 {
-	assert_true(door_scene.connecting_count < COUNT_OF(door_scene.connecting));
-	door_scene.connecting[door_scene.connecting_count].call = call;
-	door_scene.connecting[door_scene.connecting_count++].context = context;
+	assert_true(listener_scene.connecting_count < COUNT_OF(listener_scene.connecting));
+	listener_scene.connecting[listener_scene.connecting_count].call = call;
+	listener_scene.connecting[listener_scene.connecting_count++].context = context;
 }
 
-void door_scene_connect_one(void)
+void listener_scene_connect_one(void)
 {
-	assert_true(door_scene.connecting_count > 0);
-	door_scene.connecting_count--;
-	door_scene.connecting[door_scene.connecting_count].call(
-		door_scene.connecting[door_scene.connecting_count].context);
+	assert_true(listener_scene.connecting_count > 0);
+	listener_scene.connecting_count--;
+	listener_scene.connecting[listener_scene.connecting_count].call(
+		listener_scene.connecting[listener_scene.connecting_count].context);
 }
 
 struct queue_client *queue_client_new(struct os_loop *loop, const char *path, uint32_t stock)
 {
 	(void)loop, (void)path, (void)stock;
-	return (struct queue_client *)&door_scene;
+	return (struct queue_client *)&listener_scene;
 }
 
 void queue_client_set_reserve(struct queue_client *client, uint64_t reserve)
@@ -133,7 +133,7 @@ void queue_client_when_connected(struct queue_client *client, void (*call)(void 
 struct directory *directory_new(struct os_loop *loop, const struct config *config, const char *path)
 {
 	(void)loop, (void)config, (void)path;
-	return (struct directory *)&door_scene;
+	return (struct directory *)&listener_scene;
 }
 
 void directory_configure(struct directory *directory, const struct config *config)
@@ -156,7 +156,7 @@ void directory_when_greeted(struct directory *directory, void (*call)(void *cont
 struct names *names_new(struct os_loop *loop, const char *path)
 {
 	(void)loop, (void)path;
-	return (struct names *)&door_scene;
+	return (struct names *)&listener_scene;
 }
 
 void names_when_connected(struct names *names, void (*call)(void *context), void *context)
@@ -168,7 +168,7 @@ void names_when_connected(struct names *names, void (*call)(void *context), void
 struct auth *auth_new(struct os_loop *loop, const char *path)
 {
 	(void)loop, (void)path;
-	return (struct auth *)&door_scene;
+	return (struct auth *)&listener_scene;
 }
 
 void auth_when_offered(struct auth *auth, void (*call)(void *context), void *context)

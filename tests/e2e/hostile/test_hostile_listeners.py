@@ -20,7 +20,7 @@ import time
 import types
 
 import pytest
-from doors import PASSWORD, USER, Doors, by_scram
+from listeners import PASSWORD, USER, Listeners, by_scram
 from qmtp import Wire, netstring, package, qmqp_package
 from smtp import Client, deliver
 from stagepost import free_port, wait_until
@@ -43,15 +43,15 @@ BEGIN = time.monotonic()
 
 
 class Site:
-    """A node with each of the doors."""
+    """A node with each of the listeners."""
 
     def __init__(self, node, ground, timeout="1s", rate=1000):
-        self.doors = Doors(ground.directory("doors"), has_logins=True)
+        self.listeners = Listeners(ground.directory("listeners"), has_logins=True)
         self.qmqp = free_port("127.0.0.1")
-        self.mx = node(domains=["a.test", "from.test"], relay_from=(), settings=self.doors.settings() +
+        self.mx = node(domains=["a.test", "from.test"], relay_from=(), settings=self.listeners.settings() +
                        SETTINGS.format(qmqp=self.qmqp, timeout=timeout, rate=rate))
-        self.doors.add_user(self.mx, "from.test")
-        self.ports = {"qmtp": self.doors.ports["qmtp"], "qmqp": self.qmqp}
+        self.listeners.add_user(self.mx, "from.test")
+        self.ports = {"qmtp": self.listeners.ports["qmtp"], "qmqp": self.qmqp}
 
     def connect(self, protocol):
         return socket.create_connection(("127.0.0.1", self.ports[protocol]), 20)
@@ -59,15 +59,15 @@ class Site:
     def session(self):
         """Of a user's program that has not logged in."""
         return Client(types.SimpleNamespace(address="127.0.0.1",
-                                            port=self.doors.ports["submission"]), timeout=20)
+                                            port=self.listeners.ports["submission"]), timeout=20)
 
     def check(self, accepted=0):
-        """The messages of hostile clients that are there; and good ones come by each door."""
+        """The messages of hostile clients that are there; and good ones come by each listener."""
         mx = self.mx
         found = len(mx.log.find("message_accepted"))
         COUNTS["accepted or answered wrongly"] += found != accepted
         assert found == accepted
-        for client in self.doors.qmtp(), self.doors.submission():
+        for client in self.listeners.qmtp(), self.listeners.submission():
             assert client.deliver(SENDER, ["good@a.test"], TEXT.replace(b"\n", b"\r\n")
                                   ).startswith("250 ")
             client.quit()
@@ -324,7 +324,7 @@ def test_gone(patient, state, how):
 def test_ends_behind_every_byte_of_an_exchange(patient):
     said = b"EHLO x\r\nAUTH LOGIN\r\n" + b64(USER.encode()) + b"\r\n" + b64(PASSWORD.encode()) + b"\r\n"
     for count in range(len(said)):
-        with socket.create_connection(("127.0.0.1", patient.doors.ports["submission"]), 20) as one:
+        with socket.create_connection(("127.0.0.1", patient.listeners.ports["submission"]), 20) as one:
             one.recv(100)
             one.sendall(said[:count])
         COUNTS["cases"] += 1
@@ -432,7 +432,7 @@ def test_floods_of_exchanges(patient):
     for number, client in enumerate(sessions):
         challenged(client, *list(STATES.values())[number % len(STATES)])
     begin = time.monotonic()
-    patient.doors.submission().quit()
+    patient.listeners.submission().quit()
     assert time.monotonic() - begin < PATIENCE
     for client in sessions:
         client.close()
@@ -476,11 +476,11 @@ def test_secrets_are_not_logged(patient):
 def test_record():
     """Behind the others."""
     print(record(
-        "hostile-doors", title="Hostile clients of QMTP, QMQP and AUTH",
+        "hostile-listeners", title="Hostile clients of QMTP, QMQP and AUTH",
         what="Clients that send wrong, huge and overflowing lengths, end or wait after each byte, send "
              "noise, never read, give up exchanges of SASL in each state, or say again what proved who they "
              "were. A good client is served at the same time.",
-        command="tests/e2e/run tests/e2e/hostile/test_hostile_doors.py", counts=COUNTS,
+        command="tests/e2e/run tests/e2e/hostile/test_hostile_listeners.py", counts=COUNTS,
         zero=("accepted or answered wrongly", "processes that ended"),
         seconds=time.monotonic() - BEGIN))
     assert COUNTS["cases"] > 0
