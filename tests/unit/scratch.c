@@ -6,8 +6,11 @@
 
 int scratch_make(char path[SCRATCH_SIZE])
 {
-	snprintf(path, SCRATCH_SIZE, "/tmp/stagepost-test-XXXXXX");
-	return mkdtemp(path) != NULL ? 0 : -1;
+	const char *base = getenv("TMPDIR");
+	int length = snprintf(path, SCRATCH_SIZE, "%s/stagepost-test-XXXXXX",
+			      base != NULL ? base : "/tmp");
+
+	return length < SCRATCH_SIZE && mkdtemp(path) != NULL ? 0 : -1;
 }
 
 static int remove_one(const char *name, const struct stat *status, int type, struct FTW *where)
