@@ -81,7 +81,7 @@ static void go_on_with_admission(struct intake_session *session,
 		session->engine->refuse_session(session, "TLS cannot begin");
 	if (session->engine->is_closed(session) &&
 	    intake_security_is_implicit(session->tls.security))
-		buffer_clear(session->engine->output(session));
+		buffer_clear(&session->head->output);
 	session->pump(session);
 }
 

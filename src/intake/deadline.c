@@ -22,7 +22,7 @@ static bool is_waiting_for_us(const struct intake_session *session)
 void intake_deadline_follow(struct intake_session *session)
 {
 	bool is_receiving = session->engine->is_receiving(session);
-	size_t unsent = session->engine->output(session)->length;
+	size_t unsent = session->head->output.length;
 
 	if (is_receiving != session->message.is_receiving ||
 	    (unsent > session->unsent && !is_receiving))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /*
  * intake/engine.h - what a session needs of its protocol engine, and of who answers the engine's
- * questions. The calls are those of smtp/server/server.h, for which the contracts stand there; an
- * engine that has no use for one has NULL only where that is said.
+ * questions. The calls are those of smtp/server/server.h, for which the contracts stand there; what
+ * is the same for all engines is the session's head (struct smtp_server_head).
  */
 #ifndef INTAKE_ENGINE_H
 #define INTAKE_ENGINE_H
@@ -20,6 +20,8 @@ struct intake_asked {
 
 /* Implemented by intake/engine_smtp.c and intake/qmtp/engine.c. */
 struct intake_engine {
+	bool authenticates; /* clients may, in its protocol */
+	/* Sets the session's head, too. */
 	void (*begin)(struct intake_session *session, const struct smtp_service *service,
 		      const struct smtp_peer *peer);
 	void (*free)(struct intake_session *session);
@@ -28,9 +30,7 @@ struct intake_engine {
 
 	size_t (*input)(struct intake_session *session, const char *data, size_t length);
 	bool (*is_ready)(const struct intake_session *session);
-	struct buffer *(*output)(const struct intake_session *session);
 	bool (*is_closed)(const struct intake_session *session);
-	bool (*has_quit)(const struct intake_session *session);
 	bool (*is_receiving)(const struct intake_session *session);
 	bool (*wants_tls)(const struct intake_session *session);
 	uint32_t (*timeout_seconds)(const struct intake_session *session);
@@ -41,14 +41,6 @@ struct intake_engine {
 	void (*refuse_session)(struct intake_session *session, const char *text);
 
 	void (*set_tls)(struct intake_session *session, const struct smtp_tls *tls);
-	void (*set_peer_name)(struct intake_session *session, const char *name);
-	void (*set_peer_ours)(struct intake_session *session);
-	/* The user that the client has authenticated as; empty: none. NULL: none ever is. */
-	struct str (*user)(const struct intake_session *session);
-	/* What a trusted proxy says of its client; NULL: nothing. NULL: no proxy can. */
-	const struct smtp_claim *(*forwarded)(const struct intake_session *session);
-	/* The name that the client gave; "" if it did not. */
-	struct str (*helo)(const struct intake_session *session);
 
 	/* Whether there is a question, and which. */
 	bool (*asks)(const struct intake_session *session, struct intake_asked *asked_out);

@@ -8,6 +8,7 @@ static void begin_smtp_session(struct intake_session *session, const struct smtp
 {
 	intake_question_init(session);
 	session->server = smtp_server_new(service, *peer);
+	session->head = smtp_server_head(session->server);
 }
 
 static void end_smtp_session(struct intake_session *session)
@@ -41,19 +42,9 @@ static bool is_smtp_ready(const struct intake_session *session)
 	return smtp_server_is_ready(session->server);
 }
 
-static struct buffer *output_of_smtp(const struct intake_session *session)
-{
-	return smtp_server_output(session->server);
-}
-
 static bool is_smtp_closed(const struct intake_session *session)
 {
 	return smtp_server_is_closed(session->server);
-}
-
-static bool has_smtp_client_quit(const struct intake_session *session)
-{
-	return smtp_server_has_quit(session->server);
 }
 
 static bool is_smtp_receiving(const struct intake_session *session)
@@ -97,31 +88,6 @@ static void set_smtp_session_tls(struct intake_session *session, const struct sm
 	smtp_server_set_tls(session->server, tls);
 }
 
-static void set_smtp_peer_name(struct intake_session *session, const char *name)
-{
-	smtp_server_set_peer_name(session->server, name);
-}
-
-static void set_smtp_peer_ours(struct intake_session *session)
-{
-	smtp_server_set_peer_ours(session->server);
-}
-
-static struct str user_of_smtp_session(const struct intake_session *session)
-{
-	return smtp_server_user(session->server);
-}
-
-static const struct smtp_claim *forwarded_claim_of(const struct intake_session *session)
-{
-	return smtp_server_forwarded(session->server);
-}
-
-static struct str helo_of_smtp_session(const struct intake_session *session)
-{
-	return session->server != NULL ? smtp_server_helo(session->server) : STR("");
-}
-
 static bool has_smtp_question(const struct intake_session *session, struct intake_asked *asked_out)
 {
 	const struct smtp_question *question = smtp_server_question(session->server);
@@ -160,14 +126,13 @@ static void cancel_smtp_questions(struct intake_session *session)
 }
 
 const struct intake_engine intake_engine_smtp = {
+	.authenticates = true,
 	.begin = begin_smtp_session,
 	.free = end_smtp_session,
 	.start = start_smtp_session,
 	.input = take_smtp_input,
 	.is_ready = is_smtp_ready,
-	.output = output_of_smtp,
 	.is_closed = is_smtp_closed,
-	.has_quit = has_smtp_client_quit,
 	.is_receiving = is_smtp_receiving,
 	.wants_tls = wants_smtp_tls,
 	.timeout_seconds = timeout_of_smtp,
@@ -176,11 +141,6 @@ const struct intake_engine intake_engine_smtp = {
 	.drain = drain_smtp_session,
 	.refuse_session = refuse_smtp_client,
 	.set_tls = set_smtp_session_tls,
-	.set_peer_name = set_smtp_peer_name,
-	.set_peer_ours = set_smtp_peer_ours,
-	.user = user_of_smtp_session,
-	.forwarded = forwarded_claim_of,
-	.helo = helo_of_smtp_session,
 	.asks = has_smtp_question,
 	.handle_question = intake_question_handle,
 	.spool_body = spool_smtp_body,

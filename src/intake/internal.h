@@ -67,6 +67,7 @@ struct intake_session {
 	 * wait for nothing. May free the session. */
 	void (*named)(struct intake_session *session);
 	const struct intake_engine *engine;
+	struct smtp_server_head *head;    /* the engine's; NULL: it has not begun */
 	struct smtp_server *server;       /* engine_smtp.c */
 	struct intake_packages *packages; /* qmtp/engine.c */
 	struct os_watch *watch;
@@ -157,7 +158,15 @@ static inline bool intake_session_has_question(const struct intake_session *sess
 /* The user that the client has authenticated as; empty: none. */
 static inline struct str intake_session_user(const struct intake_session *session)
 {
-	return session->engine->user != NULL ? session->engine->user(session) : STR("");
+	return session->head != NULL && session->head->user != NULL ? str_from(session->head->user)
+								    : STR("");
+}
+
+/* The name that the client gave; empty: none. */
+static inline struct str intake_session_helo(const struct intake_session *session)
+{
+	return session->head != NULL && session->head->helo != NULL ? str_from(session->head->helo)
+								    : STR("");
 }
 
 /* Whether the client may relay, by itself or as a user. */

@@ -42,7 +42,7 @@ static void log_command(struct intake_session *session, const struct smtp_refusa
 	if (session->refusals++ >= INTAKE_REFUSALS_LOGGED)
 		return;
 	log_event(EVENT_COMMAND_REFUSED, INTAKE_LOG_CLIENT(session),
-		  log_str(helo, session->engine->helo(session)), log_number(code, refusal->code),
+		  log_str(helo, intake_session_helo(session)), log_number(code, refusal->code),
 		  log_string(status, refusal->status != NULL ? refusal->status : ""),
 		  log_string(text, text), log_str(command, first_line_of_reply(refusal->command)),
 		  log_string(setting, bound.setting != NULL ? bound.setting : ""),
@@ -58,7 +58,7 @@ static void log_message(const struct intake_session *session, const struct smtp_
 	const struct mail_envelope *envelope = refusal->envelope;
 
 	log_event(EVENT_MESSAGE_REFUSED, INTAKE_LOG_CLIENT(session),
-		  log_str(helo, session->engine->helo(session)), log_number(code, refusal->code),
+		  log_str(helo, intake_session_helo(session)), log_number(code, refusal->code),
 		  log_string(status, refusal->status), log_string(text, text),
 		  log_from(envelope->sender), log_str(to, envelope->recipients[0].address),
 		  log_number(recipients, (int64_t)envelope->recipient_count),

@@ -34,8 +34,7 @@ static void session_free(struct intake_session *session)
 	os_timer_free(session->timer);
 	os_timer_free(session->limits.held);
 	/* after QUIT, or its end of input, nothing unread can be left */
-	tls_stream_close(&session->tls.stream,
-			 !session->is_at_end && !session->engine->has_quit(session));
+	tls_stream_close(&session->tls.stream, !session->is_at_end && !session->head->has_quit);
 	intake_tell_end(session);
 	session->engine->free(session);
 	buffer_clear(&session->kept);
@@ -85,7 +84,7 @@ static ssize_t write_replies(struct intake_session *session, const struct buffer
 /* False when the connection is gone. */
 static bool send_replies(struct intake_session *session)
 {
-	struct buffer *output = session->engine->output(session);
+	struct buffer *output = &session->head->output;
 
 	intake_deadline_follow(session);
 	while (output->length > 0 && !session->is_blocked) {
@@ -113,7 +112,7 @@ static void watch_what_is_needed(struct intake_session *session)
 		os_watch_set(session->watch, tls_connection_wants(session->tls.stream.tls, false));
 		return;
 	}
-	if (session->engine->output(session)->length > 0)
+	if (session->head->output.length > 0)
 		events |= OS_WATCH_WRITE;
 	if (session->engine->is_ready(session) && session->kept.length == 0 && !session->is_at_end)
 		events |= OS_WATCH_READ;
@@ -134,7 +133,7 @@ enum step {
 /* The table in intake/internal.h. */
 static enum step next_step(const struct intake_session *session)
 {
-	size_t replies = session->engine->output(session)->length;
+	size_t replies = session->head->output.length;
 
 	if (intake_session_shakes_hands(session))
 		return session->engine->is_closed(session) ? STEP_END : STEP_SHAKE;
@@ -284,7 +283,7 @@ static void on_session_timer(void *context)
 		session_free(session);
 		return;
 	}
-	if (session->engine->output(session)->length == 0)
+	if (session->head->output.length == 0)
 		session->engine->timeout(session);
 	intake_session_pump(session);
 }

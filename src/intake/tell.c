@@ -15,7 +15,7 @@ void intake_tell_line(void *context, enum smtp_said by, struct str line)
 		.shown = session->address[0] != '\0' ? session->address : "local",
 		.address = session->address[0] != '\0' ? &session->mapped : NULL,
 		.names = {session->name != NULL ? str_from(session->name) : STR(""),
-			  session->engine->helo(session)},
+			  intake_session_helo(session)},
 	};
 
 	transcript_line(&session->told, &peer, sides[by], line);

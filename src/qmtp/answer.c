@@ -37,7 +37,7 @@ static void report_recipient_refusal(const struct qmtp_server *s,
 	};
 
 	if (s->service->on_refusal != NULL)
-		s->service->on_refusal(s->peer.context, &refusal);
+		s->service->on_refusal(s->head.peer.context, &refusal);
 }
 
 void qmtp_answer_recipient(struct qmtp_server *s, const struct mail_verdict *verdict)
@@ -63,8 +63,8 @@ static void give_qmtp_answer(struct qmtp_server *s, struct str answer)
 	const struct smtp_watch *watch = &s->service->watch;
 
 	if (smtp_watch_is_on(watch))
-		watch->line(s->peer.context, SMTP_SAID_BY_SERVER, answer);
-	buffer_append_str(&s->output, answer);
+		watch->line(s->head.peer.context, SMTP_SAID_BY_SERVER, answer);
+	buffer_append_str(&s->head.output, answer);
 }
 
 void qmtp_answer_package(struct qmtp_server *s, struct qmtp_package *p)

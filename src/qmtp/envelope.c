@@ -12,7 +12,7 @@ static unsigned flags_of_qmtp_address(const struct qmtp_server *s)
 
 static bool may_qmtp_address_be_short(const struct qmtp_server *s)
 {
-	return !s->service->rules.strict_addresses && s->peer.is_ours;
+	return !s->service->rules.strict_addresses && s->head.peer.is_ours;
 }
 
 static void tell_envelope_address(const struct qmtp_server *s, const char *what)
@@ -24,7 +24,7 @@ static void tell_envelope_address(const struct qmtp_server *s, const char *what)
 		return;
 	buffer_append_format(&line, "(%s) " STR_FORMAT, what,
 			     STR_ARGUMENTS(buffer_view(&s->address)));
-	watch->line(s->peer.context, SMTP_SAID_BY_CLIENT, buffer_view(&line));
+	watch->line(s->head.peer.context, SMTP_SAID_BY_CLIENT, buffer_view(&line));
 }
 
 /* A client of ours leaves it to us to give each recipient a sender of its own. A double bounce of
@@ -35,7 +35,7 @@ static bool take_envelope_sender(struct qmtp_server *s, struct str text, struct 
 
 	*sender_out = text;
 	if (mail_sender_is_null(text) ||
-	    ((qmtp_is_qmqp(s) || s->peer.is_ours) && mail_verp_is(text)))
+	    ((qmtp_is_qmqp(s) || s->head.peer.is_ours) && mail_verp_is(text)))
 		return true;
 	if (mail_address_parse(text, flags_of_qmtp_address(s), &parsed) < 0 ||
 	    !smtp_complete_sender(s->service, may_qmtp_address_be_short(s), &s->completed, &parsed))
@@ -113,8 +113,8 @@ void qmtp_envelope_recipient(struct qmtp_server *s, bool is_cut)
 	else if (is_cut ||
 		 mail_address_parse(buffer_view(&s->address), flags_of_qmtp_address(s), &address) <
 			 0 ||
-		 !smtp_complete_recipient(s->service, s->peer.context, may_qmtp_address_be_short(s),
-					  &s->completed, &address))
+		 !smtp_complete_recipient(s->service, s->head.peer.context,
+					  may_qmtp_address_be_short(s), &s->completed, &address))
 		qmtp_answer_recipient(s, &wrong);
 	else if (p->has_refusal)
 		add_accepted_recipient(p,

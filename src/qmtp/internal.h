@@ -58,8 +58,8 @@ struct qmtp_package {
 };
 
 struct qmtp_server {
+	struct smtp_server_head head; /* its texts are always NULL: no client says them */
 	const struct smtp_service *service;
-	struct smtp_peer peer;
 	struct smtp_tls tls; /* no version: none */
 	enum qmtp_state state;
 	bool is_asking;
@@ -73,7 +73,6 @@ struct qmtp_server {
 	struct buffer address;     /* on its way in, up to QMTP_SERVER_ADDRESS_MAX bytes */
 	struct buffer completed;   /* the same, if it is not as the client wrote it */
 	struct qmtp_question question;
-	struct buffer output;
 	size_t flight_bytes;     /* of the packages that are complete and not answered */
 	unsigned first;          /* the oldest package in flight */
 	unsigned count;          /* in flight, with the one being received */

@@ -10,7 +10,7 @@ enum { TRACE_SIZE = 512 };
 static struct smtp_text_rules text_rules_of_package(const struct qmtp_server *s)
 {
 	enum smtp_bare_newline rule = s->service->rules.bare_newline;
-	bool is_normalized = rule == SMTP_BARE_NEWLINE_AUTO ? s->peer.is_ours
+	bool is_normalized = rule == SMTP_BARE_NEWLINE_AUTO ? s->head.peer.is_ours
 							    : rule == SMTP_BARE_NEWLINE_NORMALIZE;
 
 	return (struct smtp_text_rules){
@@ -43,7 +43,7 @@ void qmtp_package_open(struct qmtp_server *s, struct mail_id id)
 	static const struct header_edit_settings only_return_path = {0};
 	struct qmtp_package *p = qmtp_package_current(s);
 	struct smtp_trace trace = {
-		.peer = &s->peer,
+		.peer = &s->head.peer,
 		.tls = &s->tls,
 		.hostname = s->service->hostname,
 		.with = with[qmtp_is_qmqp(s)][s->tls.version != NULL],
@@ -87,7 +87,7 @@ void qmtp_package_end(struct qmtp_server *s)
 	const struct smtp_watch *watch = &s->service->watch;
 
 	if (smtp_watch_is_on(watch))
-		smtp_watch_tell_message(watch, s->peer.context, p->text.size);
+		smtp_watch_tell_message(watch, s->head.peer.context, p->text.size);
 	if (p->recipient_count == 0)
 		qmtp_package_refuse(p, &nobody);
 	else if (qmtp_is_qmqp(s) &&
@@ -116,7 +116,7 @@ static void report_package_refusal(const struct qmtp_server *s, const struct qmt
 	};
 
 	if (s->service->on_refusal != NULL)
-		s->service->on_refusal(s->peer.context, &refusal);
+		s->service->on_refusal(s->head.peer.context, &refusal);
 }
 
 /* Refused recipients were reported one by one. A package of QMTP to nobody has no answer. */

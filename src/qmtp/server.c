@@ -14,7 +14,7 @@ struct qmtp_server *qmtp_server_new(const struct smtp_service *service, struct s
 	struct qmtp_server *s = memory_alloc_zero(1, sizeof *s);
 
 	s->service = service;
-	s->peer = peer;
+	s->head.peer = peer;
 	return s;
 }
 
@@ -26,18 +26,13 @@ void qmtp_server_free(struct qmtp_server *s)
 		qmtp_package_free(s->packages[i]);
 	buffer_clear(&s->address);
 	buffer_clear(&s->completed);
-	buffer_clear(&s->output);
+	buffer_clear(&s->head.output);
 	free(s);
 }
 
-void qmtp_server_set_peer_name(struct qmtp_server *s, const char *name)
+struct smtp_server_head *qmtp_server_head(struct qmtp_server *s)
 {
-	s->peer.name = name;
-}
-
-void qmtp_server_set_peer_ours(struct qmtp_server *s)
-{
-	s->peer.is_ours = true;
+	return &s->head;
 }
 
 void qmtp_server_set_tls(struct qmtp_server *s, const struct smtp_tls *tls)
@@ -59,7 +54,7 @@ bool qmtp_server_is_closed(const struct qmtp_server *s)
 
 struct buffer *qmtp_server_output(struct qmtp_server *s)
 {
-	return &s->output;
+	return &s->head.output;
 }
 
 uint32_t qmtp_server_timeout_seconds(const struct qmtp_server *s)
@@ -79,7 +74,7 @@ static void end_for(struct qmtp_server *s, unsigned code, const char *status, co
 	if (s->state == QMTP_STATE_CLOSED)
 		return;
 	if (s->service->on_refusal != NULL)
-		s->service->on_refusal(s->peer.context, &refusal);
+		s->service->on_refusal(s->head.peer.context, &refusal);
 	qmtp_server_end(s);
 }
 
@@ -339,7 +334,7 @@ size_t qmtp_server_input(struct qmtp_server *s, const char *data, size_t length)
 bool qmtp_server_is_ready(const struct qmtp_server *s)
 {
 	if (s->is_asking || s->state == QMTP_STATE_NEW || s->state == QMTP_STATE_CLOSED ||
-	    s->output.length >= SMTP_SERVER_OUTPUT_MAX)
+	    s->head.output.length >= SMTP_SERVER_OUTPUT_MAX)
 		return false;
 	if (qmtp_server_is_receiving(s))
 		return qmtp_package_current(s)->body.length < SMTP_SERVER_BODY_MAX;

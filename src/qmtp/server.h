@@ -58,9 +58,8 @@ struct qmtp_server *qmtp_server_new(const struct smtp_service *service, struct s
 /* Allowed at any time; what is open is not answered then. */
 void qmtp_server_free(struct qmtp_server *server);
 
-/* As in smtp/server/server.h. */
-void qmtp_server_set_peer_name(struct qmtp_server *server, const char *name);
-void qmtp_server_set_peer_ours(struct qmtp_server *server);
+/* As smtp_server_head(). */
+struct smtp_server_head *qmtp_server_head(struct qmtp_server *server);
 /* TLS was negotiated before the session. */
 void qmtp_server_set_tls(struct qmtp_server *server, const struct smtp_tls *tls);
 /* The session begins; the client speaks first. */

@@ -231,7 +231,7 @@ static void answer_auth(struct session *session, const struct smtp_question *que
 	bool begins = question->mechanism.length > 0;
 
 	check(session, smtp_server_is_authenticating(session->server), "not authenticating");
-	check(session, smtp_server_user(session->server).length == 0, "authenticated twice");
+	check(session, smtp_server_head(session->server)->user == NULL, "authenticated twice");
 	buffer_append_str(&session->exchanges, begins ? question->mechanism : STR(">"));
 	if (!begins || question->has_response)
 		buffer_append_format(&session->exchanges, " ");
@@ -250,7 +250,8 @@ static void answer_auth(struct session *session, const struct smtp_question *que
 
 static void note_senders(struct session *session, const struct smtp_question *question)
 {
-	struct str user = smtp_server_user(session->server);
+	const char *name = smtp_server_head(session->server)->user;
+	struct str user = name != NULL ? str_from(name) : STR("");
 
 	check(session, user.length > 0, "nobody's senders");
 	check(session, question->sender_count > 0, "no sender");

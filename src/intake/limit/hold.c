@@ -86,5 +86,5 @@ void intake_hold_give_up(struct intake_session *session, const char *text)
 	if (intake_session_has_question(session))
 		refuse_question(session, text);
 	else if (intake_security_is_implicit(session->tls.security)) /* it waits for a handshake */
-		buffer_clear(session->engine->output(session));
+		buffer_clear(&session->head->output);
 }

@@ -22,6 +22,7 @@ static void begin_qmtp_session(struct intake_session *session, const struct smtp
 {
 	session->packages = memory_alloc_zero(1, sizeof *session->packages);
 	session->packages->server = qmtp_server_new(service, *peer);
+	session->head = qmtp_server_head(session->packages->server);
 	session->packages->pump = (struct os_task){.call = pump_qmtp_session, .context = session};
 }
 
@@ -47,21 +48,9 @@ static bool is_qmtp_ready(const struct intake_session *session)
 	return qmtp_server_is_ready(qmtp_server_of_session(session));
 }
 
-static struct buffer *output_of_qmtp(const struct intake_session *session)
-{
-	return qmtp_server_output(qmtp_server_of_session(session));
-}
-
 static bool is_qmtp_closed(const struct intake_session *session)
 {
 	return qmtp_server_is_closed(qmtp_server_of_session(session));
-}
-
-/* The protocol has no word for that: what is unread may be a package. */
-static bool has_qmtp_client_quit(const struct intake_session *session)
-{
-	(void)session;
-	return false;
 }
 
 static bool is_qmtp_receiving(const struct intake_session *session)
@@ -100,22 +89,6 @@ static void set_qmtp_session_tls(struct intake_session *session, const struct sm
 	qmtp_server_set_tls(qmtp_server_of_session(session), tls);
 }
 
-static void set_qmtp_peer_name(struct intake_session *session, const char *name)
-{
-	qmtp_server_set_peer_name(qmtp_server_of_session(session), name);
-}
-
-static void set_qmtp_peer_ours(struct intake_session *session)
-{
-	qmtp_server_set_peer_ours(qmtp_server_of_session(session));
-}
-
-static struct str helo_of_qmtp_session(const struct intake_session *session)
-{
-	(void)session;
-	return STR("");
-}
-
 static bool has_qmtp_question(const struct intake_session *session, struct intake_asked *asked_out)
 {
 	const struct qmtp_question *question =
@@ -138,9 +111,7 @@ const struct intake_engine intake_engine_qmtp = {
 	.start = start_qmtp_session,
 	.input = take_qmtp_input,
 	.is_ready = is_qmtp_ready,
-	.output = output_of_qmtp,
 	.is_closed = is_qmtp_closed,
-	.has_quit = has_qmtp_client_quit,
 	.is_receiving = is_qmtp_receiving,
 	.wants_tls = wants_qmtp_tls,
 	.timeout_seconds = timeout_of_qmtp,
@@ -149,9 +120,6 @@ const struct intake_engine intake_engine_qmtp = {
 	.drain = stop_qmtp_session, /* a package has no end before which one could wait */
 	.refuse_session = refuse_qmtp_client,
 	.set_tls = set_qmtp_session_tls,
-	.set_peer_name = set_qmtp_peer_name,
-	.set_peer_ours = set_qmtp_peer_ours,
-	.helo = helo_of_qmtp_session,
 	.asks = has_qmtp_question,
 	.handle_question = intake_package_handle,
 	.spool_body = intake_package_spool_body,

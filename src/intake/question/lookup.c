@@ -12,7 +12,7 @@ static void on_name_known(void *context, const char *name, bool is_temporary)
 	(void)is_temporary;
 	if (*name != '\0') {
 		session->name = memory_copy_string(name);
-		session->engine->set_peer_name(session, session->name);
+		session->head->peer.name = session->name;
 	}
 	if (session->named != NULL)
 		session->named(session);

@@ -47,15 +47,12 @@ static void log_accepted(const struct intake_session *session, struct mail_id id
 			 const struct mail_envelope *envelope, struct str message_id)
 {
 	static const struct smtp_claim nothing;
-	const struct intake_engine *engine = session->engine;
 	const struct tls_connection *tls = session->tls.stream.tls;
 	const struct smtp_claim *forwarded =
-		engine->forwarded != NULL ? engine->forwarded(session) : NULL;
+		session->head->forwarded != NULL ? session->head->forwarded : &nothing;
 
-	if (forwarded == NULL)
-		forwarded = &nothing;
 	log_event(EVENT_MESSAGE_ACCEPTED, log_id(id), INTAKE_LOG_CLIENT(session),
-		  log_str(helo, engine->helo(session)), log_from(envelope->sender),
+		  log_str(helo, intake_session_helo(session)), log_from(envelope->sender),
 		  log_number(recipients, (int64_t)envelope->recipient_count),
 		  log_number(size, (int64_t)envelope->size), log_str(message_id, message_id),
 		  log_string(name, session->name != NULL ? session->name : ""),

@@ -99,7 +99,7 @@ static void ask_senders(struct intake_session *session)
 	if (question->sender_count == 0)
 		smtp_server_answer(session->server, &fine);
 	else
-		directory_sender_ask(session->intake->directory, smtp_server_user(session->server),
+		directory_sender_ask(session->intake->directory, intake_session_user(session),
 				     question->senders, question->sender_count, on_senders_judged,
 				     session, &session->question.senders);
 }

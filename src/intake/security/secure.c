@@ -55,7 +55,7 @@ static void learn_rights(struct intake_session *session)
 	    !intake_security_may_relay(session->tls.security, session->tls.stream.tls))
 		return;
 	session->may_relay = true;
-	session->engine->set_peer_ours(session);
+	session->head->peer.is_ours = true;
 }
 
 static void conclude_handshake(struct intake_session *session)

@@ -321,7 +321,7 @@ static void configure_auth(struct mail_server *mail_server)
 {
 	char path[108];
 
-	if (mail_server->auth == NULL && mail_server->kind->engine->user != NULL &&
+	if (mail_server->auth == NULL && mail_server->kind->engine->authenticates &&
 	    config_offers_auth(mail_server->child->config)) {
 		child_path(mail_server->child, "auth", path);
 		mail_server->auth = auth_new(mail_server->child->loop, path);

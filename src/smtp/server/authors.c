@@ -7,7 +7,7 @@ enum { FIELD_SHOWN_MAX = 40 }; /* bytes of a field's name, in any case */
 
 bool smtp_sender_is_held(const struct smtp_server *s)
 {
-	return s->user != NULL && s->service->sender_rule != SMTP_SENDER_ANY;
+	return s->head.user != NULL && s->service->sender_rule != SMTP_SENDER_ANY;
 }
 
 bool smtp_authors_are_held(const struct smtp_server *s)

@@ -60,9 +60,12 @@ struct smtp_exchange {
 };
 
 struct smtp_server {
+	struct smtp_server_head head;
 	const struct smtp_service *service;
-	struct smtp_peer peer;
 	enum smtp_state state;
+	/* after a skipped chunk */
+	enum smtp_state state_after_chunk;
+
 	struct smtp_tls tls;  /* no version: none */
 	bool is_extended;     /* greeted with EHLO or LHLO */
 	bool has_tried_auth;  /* what is no command may be a password from now on */
@@ -73,31 +76,25 @@ struct smtp_server {
 	bool has_opened;      /* OPEN was answered: opened_id is valid */
 	bool is_draining;     /* no transaction may begin */
 	bool is_stopping;     /* close when the question is answered */
-	bool has_quit;        /* the client sent QUIT */
 	bool chunk_is_last;
-	bool chunk_is_skipped; /* its message is already refused */
-	enum smtp_limit limit; /* at which the next reply refuses */
+	bool chunk_is_skipped;     /* its message is already refused */
+	enum smtp_limit limit : 8; /* at which the next reply refuses */
 	uint32_t errors;
-	uint32_t deferrals;                /* 4yz replies to commands */
-	uint32_t commands;                 /* commands without progress towards a message */
-	enum smtp_state state_after_chunk; /* a skipped chunk */
-	uint64_t chunk_left;               /* bytes of the chunk still to come */
+	uint32_t deferrals;  /* 4yz replies to commands */
+	uint32_t commands;   /* commands without progress towards a message */
+	uint64_t chunk_left; /* bytes of the chunk still to come */
 	struct smtp_question question;
 	struct str sender;                          /* of a MAIL that is asked about; in LINE */
 	const struct mail_verdict *answer;          /* only while a handler runs with it */
 	const struct smtp_auth_answer *auth_answer; /* likewise */
 	struct smtp_exchange *exchange;             /* owned; NULL: none */
-	char *user;                                 /* owned; who has authenticated, or NULL */
 	struct smtp_claim *claim;                   /* owned: of XCLIENT so far; NULL: none */
-	struct smtp_claim *forwarded; /* owned: of XFORWARD, for the next message; NULL: none */
-	char *node;                   /* owned: that RELEASE is about; NULL: none so far */
+	char *node; /* owned: that RELEASE is about; NULL: none so far */
 	struct mail_id opened_id;
-	char *helo;   /* owned; NULL before the greeting */
 	size_t shown; /* bytes of LINE that may be told, the rest may hold a password; SIZE_MAX: all
 		       */
 	struct buffer line; /* the current command line, or the one that waits for its answer */
 	struct buffer completed; /* the address, if it is not as the client wrote it */
-	struct buffer output;
 	struct buffer body;
 	struct smtp_transaction *transaction; /* in its envelope's arena */
 };

@@ -25,19 +25,19 @@ static const char *with_protocol(const struct smtp_server *s)
 		row = is_utf8 ? 3 : 4;
 	else if (is_utf8)
 		row = 2;
-	return names[row][(s->tls.version != NULL) + 2 * (s->user != NULL)];
+	return names[row][(s->tls.version != NULL) + 2 * (s->head.user != NULL)];
 }
 
 static struct smtp_trace trace_of(const struct smtp_server *s)
 {
 	return (struct smtp_trace){
-		.peer = &s->peer,
+		.peer = &s->head.peer,
 		.tls = &s->tls,
-		.helo = s->helo,
+		.helo = s->head.helo,
 		.hostname = s->service->hostname,
-		.user = s->user,
+		.user = s->head.user,
 		.shows_user = s->service->shows_user,
-		.hides_client = s->service->hides_client && s->user != NULL,
+		.hides_client = s->service->hides_client && s->head.user != NULL,
 		.with = with_protocol(s),
 		.protocol = s->service->protocol == SMTP_PROTOCOL_LMTP ? "lmtp" : "smtp",
 	};

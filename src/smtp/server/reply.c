@@ -22,22 +22,22 @@ static void tell_reply_to_watch(const struct smtp_server *s, size_t from)
 	const struct smtp_watch *watch = &s->service->watch;
 
 	if (smtp_watch_is_on(watch))
-		smtp_watch_tell(watch, s->peer.context, SMTP_SAID_BY_SERVER,
-				str_skip(buffer_view(&s->output), from));
+		smtp_watch_tell(watch, s->head.peer.context, SMTP_SAID_BY_SERVER,
+				str_skip(buffer_view(&s->head.output), from));
 }
 
 static void append_reply(struct smtp_server *s, unsigned code, const char *status, const char *text)
 {
-	size_t before = s->output.length;
+	size_t before = s->head.output.length;
 
-	buffer_append_number(&s->output, code);
-	buffer_append_byte(&s->output, ' ');
+	buffer_append_number(&s->head.output, code);
+	buffer_append_byte(&s->head.output, ' ');
 	if (status != NULL) {
-		buffer_append_string(&s->output, status);
-		buffer_append_byte(&s->output, ' ');
+		buffer_append_string(&s->head.output, status);
+		buffer_append_byte(&s->head.output, ' ');
 	}
-	append_ascii(&s->output, text);
-	buffer_append(&s->output, "\r\n", 2);
+	append_ascii(&s->head.output, text);
+	buffer_append(&s->head.output, "\r\n", 2);
 	tell_reply_to_watch(s, before);
 }
 
@@ -78,7 +78,7 @@ static void report_reply_refusal(struct smtp_server *s, unsigned code, const cha
 	};
 
 	if (code >= 400 && s->service->on_refusal != NULL)
-		s->service->on_refusal(s->peer.context, &refusal);
+		s->service->on_refusal(s->head.peer.context, &refusal);
 	s->limit = SMTP_LIMIT_NONE;
 }
 
@@ -156,20 +156,20 @@ enum smtp_step smtp_reply_challenge(struct smtp_server *s, struct str message)
 {
 	const struct smtp_watch *watch = &s->service->watch;
 
-	buffer_append_string(&s->output, "334 ");
-	base64_append(&s->output, message);
-	buffer_append(&s->output, "\r\n", 2);
+	buffer_append_string(&s->head.output, "334 ");
+	base64_append(&s->head.output, message);
+	buffer_append(&s->head.output, "\r\n", 2);
 	if (smtp_watch_is_on(watch))
-		watch->line(s->peer.context, SMTP_SAID_BY_SERVER, STR("334 (not shown)"));
+		watch->line(s->head.peer.context, SMTP_SAID_BY_SERVER, STR("334 (not shown)"));
 	return SMTP_STEP_DONE;
 }
 
 void smtp_reply_banner(struct smtp_server *s)
 {
 	bool is_lmtp = s->service->protocol == SMTP_PROTOCOL_LMTP;
-	size_t before = s->output.length;
+	size_t before = s->head.output.length;
 
-	buffer_append_format(&s->output, "220 %s %s Stagepost\r\n", s->service->hostname,
+	buffer_append_format(&s->head.output, "220 %s %s Stagepost\r\n", s->service->hostname,
 			     is_lmtp ? "LMTP" : "ESMTP");
 	tell_reply_to_watch(s, before);
 }
@@ -210,7 +210,7 @@ struct str smtp_offers_mechanisms(const struct smtp_server *s)
 {
 	if (s->service->auth == SMTP_AUTH_NONE || s->service->mechanisms == NULL)
 		return STR("");
-	return s->service->mechanisms(s->peer.context);
+	return s->service->mechanisms(s->head.peer.context);
 }
 
 static void append_mechanisms(struct smtp_server *s)
@@ -218,21 +218,21 @@ static void append_mechanisms(struct smtp_server *s)
 	struct str mechanisms = smtp_offers_mechanisms(s);
 
 	if (mechanisms.length > 0)
-		buffer_append_format(&s->output, "250-AUTH " STR_FORMAT "\r\n",
+		buffer_append_format(&s->head.output, "250-AUTH " STR_FORMAT "\r\n",
 				     STR_ARGUMENTS(mechanisms));
 }
 
 /* Only those who may use them see them. */
 static void append_for_some(struct smtp_server *s)
 {
-	if (s->service->has_etrn && s->peer.may_etrn)
-		buffer_append_string(&s->output, "250-ETRN\r\n");
-	if (s->peer.may_xclient)
+	if (s->service->has_etrn && s->head.peer.may_etrn)
+		buffer_append_string(&s->head.output, "250-ETRN\r\n");
+	if (s->head.peer.may_xclient)
 		buffer_append_string(
-			&s->output,
+			&s->head.output,
 			"250-XCLIENT NAME ADDR PORT PROTO HELO LOGIN DESTADDR DESTPORT\r\n");
-	if (s->peer.may_xforward)
-		buffer_append_string(&s->output,
+	if (s->head.peer.may_xforward)
+		buffer_append_string(&s->head.output,
 				     "250-XFORWARD NAME ADDR PORT PROTO HELO IDENT SOURCE\r\n");
 }
 
@@ -245,7 +245,7 @@ static void append_future_release(struct smtp_server *s)
 	if (!smtp_offers_future_release(s))
 		return;
 	timestamp_format_seconds(s->service->now_us() + max_us, latest);
-	buffer_append_format(&s->output, "250-FUTURERELEASE %lld %s\r\n",
+	buffer_append_format(&s->head.output, "250-FUTURERELEASE %lld %s\r\n",
 			     (long long)(max_us / SECOND_US), latest);
 }
 
@@ -254,9 +254,9 @@ static void append_deliver_by(struct smtp_server *s)
 {
 	if (!smtp_offers_deliver_by(s))
 		return;
-	buffer_append_string(&s->output, "250-DELIVERBY ");
-	buffer_append_number(&s->output, (uint64_t)s->service->deliver_by_min);
-	buffer_append(&s->output, "\r\n", 2);
+	buffer_append_string(&s->head.output, "250-DELIVERBY ");
+	buffer_append_number(&s->head.output, (uint64_t)s->service->deliver_by_min);
+	buffer_append(&s->head.output, "\r\n", 2);
 }
 
 static void append_greeting(struct smtp_server *s)
@@ -272,33 +272,33 @@ static void append_greeting(struct smtp_server *s)
 					 "250-LIMITS RCPTMAX=";
 	static const char size[] = "\r\n250 SIZE ";
 
-	buffer_append_string(&s->output, s->is_extended ? "250-" : "250 ");
-	buffer_append_string(&s->output, s->service->hostname);
-	buffer_append(&s->output, "\r\n", 2);
+	buffer_append_string(&s->head.output, s->is_extended ? "250-" : "250 ");
+	buffer_append_string(&s->head.output, s->service->hostname);
+	buffer_append(&s->head.output, "\r\n", 2);
 	if (!s->is_extended)
 		return;
-	if (s->service->tls != SMTP_TLS_NONE && s->tls.version == NULL && s->peer.may_tls)
-		buffer_append(&s->output, starttls, sizeof starttls - 1);
+	if (s->service->tls != SMTP_TLS_NONE && s->tls.version == NULL && s->head.peer.may_tls)
+		buffer_append(&s->head.output, starttls, sizeof starttls - 1);
 	append_mechanisms(s);
 	append_for_some(s);
 	if (smtp_offers_requiretls(s))
-		buffer_append(&s->output, requiretls, sizeof requiretls - 1);
+		buffer_append(&s->head.output, requiretls, sizeof requiretls - 1);
 	if (s->service->offers_binary)
-		buffer_append_string(&s->output, "250-BINARYMIME\r\n");
+		buffer_append_string(&s->head.output, "250-BINARYMIME\r\n");
 	append_future_release(s);
 	append_deliver_by(s);
 	if (smtp_offers_priority(s))
-		buffer_append_string(&s->output, "250-MT-PRIORITY MIXER\r\n");
-	buffer_append(&s->output, extensions, sizeof extensions - 1);
-	buffer_append_number(&s->output, s->service->limits.recipients); /* RFC 9422 */
-	buffer_append(&s->output, size, sizeof size - 1);
-	buffer_append_number(&s->output, s->service->limits.message_size);
-	buffer_append(&s->output, "\r\n", 2);
+		buffer_append_string(&s->head.output, "250-MT-PRIORITY MIXER\r\n");
+	buffer_append(&s->head.output, extensions, sizeof extensions - 1);
+	buffer_append_number(&s->head.output, s->service->limits.recipients); /* RFC 9422 */
+	buffer_append(&s->head.output, size, sizeof size - 1);
+	buffer_append_number(&s->head.output, s->service->limits.message_size);
+	buffer_append(&s->head.output, "\r\n", 2);
 }
 
 enum smtp_step smtp_reply_greeting(struct smtp_server *s)
 {
-	size_t before = s->output.length;
+	size_t before = s->head.output.length;
 
 	append_greeting(s);
 	tell_reply_to_watch(s, before);
@@ -307,7 +307,7 @@ enum smtp_step smtp_reply_greeting(struct smtp_server *s)
 
 enum smtp_step smtp_reply_no_tls(struct smtp_server *s)
 {
-	if (!s->peer.may_tls)
+	if (!s->head.peer.may_tls)
 		return smtp_reply(s, 454, "4.7.0", "TLS is required, and not available now");
 	return smtp_reply(s, 530, "5.7.0", "TLS is required, send STARTTLS first");
 }

@@ -9,7 +9,7 @@ struct smtp_server *smtp_server_new(const struct smtp_service *service, struct s
 	struct smtp_server *s = memory_alloc_zero(1, sizeof *s);
 
 	s->service = service;
-	s->peer = peer;
+	s->head.peer = peer;
 	s->state = SMTP_STATE_NEW;
 	s->line.is_secret = true;
 	s->shown = SIZE_MAX;
@@ -23,27 +23,22 @@ void smtp_server_free(struct smtp_server *s)
 	smtp_transaction_end(s);
 	smtp_auth_forget(s);
 	buffer_clear(&s->line);
-	buffer_clear(&s->output);
-	free(s->helo);
+	buffer_clear(&s->head.output);
+	free(s->head.helo);
 	free(s->claim);
-	free(s->forwarded);
+	free(s->head.forwarded);
 	free(s->node);
 	free(s);
 }
 
+struct smtp_server_head *smtp_server_head(struct smtp_server *s)
+{
+	return &s->head;
+}
+
 void smtp_server_set_peer(struct smtp_server *s, struct smtp_peer peer)
 {
-	s->peer = peer;
-}
-
-void smtp_server_set_peer_name(struct smtp_server *s, const char *name)
-{
-	s->peer.name = name;
-}
-
-void smtp_server_set_peer_ours(struct smtp_server *s)
-{
-	s->peer.is_ours = true;
+	s->head.peer = peer;
 }
 
 bool smtp_server_wants_tls(const struct smtp_server *s)
@@ -58,13 +53,13 @@ void smtp_server_set_tls(struct smtp_server *s, const struct smtp_tls *tls)
 	s->tls = *tls;
 	if (s->state == SMTP_STATE_NEW)
 		return;
-	free(s->helo);
-	s->helo = NULL;
+	free(s->head.helo);
+	s->head.helo = NULL;
 	s->is_extended = false;
 	s->shown = SIZE_MAX;
 	free(s->claim);
-	free(s->forwarded);
-	s->claim = s->forwarded = NULL;
+	free(s->head.forwarded);
+	s->claim = s->head.forwarded = NULL;
 	smtp_auth_forget(s);
 	smtp_server_enter(s, SMTP_STATE_CONNECTED);
 }
@@ -107,7 +102,7 @@ static size_t take_smtp_bytes(struct smtp_server *s, const char *data, size_t le
 			const struct smtp_watch *watch = &s->service->watch;
 
 			if (smtp_watch_is_on(watch))
-				smtp_watch_tell_message(watch, s->peer.context,
+				smtp_watch_tell_message(watch, s->head.peer.context,
 							s->transaction->text.size);
 			smtp_server_enter(s, SMTP_STATE_END);
 			smtp_message_end(s);
@@ -142,12 +137,13 @@ bool smtp_server_is_ready(const struct smtp_server *s)
 {
 	return !s->is_asking &&
 	       !(s->state & (SMTP_STATE_NEW | SMTP_STATE_CLOSED | SMTP_STATE_STARTTLS)) &&
-	       s->body.length < SMTP_SERVER_BODY_MAX && s->output.length < SMTP_SERVER_OUTPUT_MAX;
+	       s->body.length < SMTP_SERVER_BODY_MAX &&
+	       s->head.output.length < SMTP_SERVER_OUTPUT_MAX;
 }
 
 struct buffer *smtp_server_output(struct smtp_server *s)
 {
-	return &s->output;
+	return &s->head.output;
 }
 
 struct buffer *smtp_server_body(struct smtp_server *s)
@@ -158,11 +154,6 @@ struct buffer *smtp_server_body(struct smtp_server *s)
 bool smtp_server_is_closed(const struct smtp_server *s)
 {
 	return s->state == SMTP_STATE_CLOSED;
-}
-
-bool smtp_server_has_quit(const struct smtp_server *s)
-{
-	return s->has_quit;
 }
 
 bool smtp_server_message_is_open(const struct smtp_server *s)
@@ -222,16 +213,6 @@ void smtp_server_data_failed(struct smtp_server *s, const struct mail_verdict *v
 bool smtp_server_is_authenticating(const struct smtp_server *s)
 {
 	return s->state == SMTP_STATE_AUTH;
-}
-
-struct str smtp_server_user(const struct smtp_server *s)
-{
-	return s->user != NULL ? str_from(s->user) : STR("");
-}
-
-struct str smtp_server_helo(const struct smtp_server *s)
-{
-	return s->helo != NULL ? str_from(s->helo) : STR("");
 }
 
 /* --- answers --- */

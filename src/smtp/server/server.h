@@ -211,18 +211,28 @@ struct smtp_server *smtp_server_new(const struct smtp_service *service, struct s
 /* Allowed at any time, even with a question pending (which must not be answered then). */
 void smtp_server_free(struct smtp_server *server);
 
+/* What the engines of all protocols of the server's side begin with: the driver reads and writes it
+ * without asking which it is. */
+struct smtp_server_head {
+	struct buffer output;  /* replies: the driver consumes what it has sent; buffer_clear() when
+				* everything is sent saves memory in idle sessions */
+	struct smtp_peer peer; /* the driver may set the name, once it is known, for messages that
+				* begin later; and is_ours, if the client's certificate shows it */
+	/* Set by the engine only: */
+	char *user;                   /* who has authenticated; NULL: nobody, or not since TLS
+				       * began */
+	char *helo;                   /* the name that the client gave, made safe for headers and
+				       * logs; NULL: none yet */
+	struct smtp_claim *forwarded; /* what a proxy has said by XFORWARD of the message's client;
+				       * NULL: nothing */
+	bool has_quit;                /* it is closed because the client sent QUIT, so that no more
+				       * input follows */
+};
+/* Valid as long as SERVER. */
+struct smtp_server_head *smtp_server_head(struct smtp_server *server);
+
 /* Instead of that given before; PEER's strings must outlive the session. */
 void smtp_server_set_peer(struct smtp_server *server, struct smtp_peer peer);
-/* What a proxy has said by XFORWARD of the message's client; NULL: nothing. */
-const struct smtp_claim *smtp_server_forwarded(const struct smtp_server *server);
-
-/* Sets the peer's name once it is known; NAME must outlive the session. Used for messages that
- * begin later. */
-void smtp_server_set_peer_name(struct smtp_server *server, const char *name);
-
-/* The client's certificate has shown that it is one of ours. */
-void smtp_server_set_peer_ours(struct smtp_server *server);
-
 /* TLS was negotiated before the session, or after smtp_server_wants_tls(): then nothing of what the
  * client said before counts any more (RFC 3207 section 4.2). */
 void smtp_server_set_tls(struct smtp_server *server, const struct smtp_tls *tls);
@@ -244,14 +254,10 @@ MUST_CHECK size_t smtp_server_input(struct smtp_server *server, const char *data
  * the session is closed: smtp_server_input() would consume nothing. */
 bool smtp_server_is_ready(const struct smtp_server *server);
 
-/* The replies. The driver consumes what it has sent; buffer_clear() when everything is sent
- * saves memory in idle sessions. */
+/* That of the head. */
 struct buffer *smtp_server_output(struct smtp_server *server);
 /* Close the connection once the output is flushed. Never true with a question pending. */
 bool smtp_server_is_closed(const struct smtp_server *server);
-/* It is closed because the client sent QUIT, so no more input follows. */
-bool smtp_server_has_quit(const struct smtp_server *server);
-
 /* From DATA or the first BDAT to the end of the message: during this time replies do not show
  * progress. */
 bool smtp_server_is_receiving(const struct smtp_server *server);
@@ -272,11 +278,11 @@ void smtp_server_refuse_session(struct smtp_server *server, const char *text);
 enum smtp_question_type {
 	SMTP_QUESTION_RECIPIENT, /* may ADDRESS receive mail? MAIL_OK: yes */
 	SMTP_QUESTION_OPEN,      /* a data file for a message with this envelope */
-	SMTP_QUESTION_SENDERS, /* may the user (smtp_server_user()) send as all of SENDERS? MAIL_OK:
-				* yes. At MAIL, when there is no envelope, there may be none of
-				* them: may the user still send at all? */
-	SMTP_QUESTION_AUTH,    /* a message of the client's mechanism. While the exchange goes on:
-				* smtp_server_is_authenticating() */
+	SMTP_QUESTION_SENDERS,   /* may the user (of the head) send as all of SENDERS? MAIL_OK:
+				  * yes. At MAIL, when there is no envelope, there may be none of
+				  * them: may the user still send at all? */
+	SMTP_QUESTION_AUTH,      /* a message of the client's mechanism. While the exchange goes on:
+				  * smtp_server_is_authenticating() */
 	SMTP_QUESTION_CLIENT,  /* the session is from now on that of the client in CLAIM (XCLIENT):
 				* the driver calls smtp_server_set_peer(), then MAIL_OK; or
 				* there is no place for that client: 421, closed */
@@ -338,8 +344,6 @@ void smtp_server_answer_auth(struct smtp_server *server, const struct smtp_auth_
  * the client has given up: the driver forgets the exchange; likewise when another one
  * begins. */
 bool smtp_server_is_authenticating(const struct smtp_server *server);
-/* Who has authenticated; empty: nobody, or not since TLS began. */
-struct str smtp_server_user(const struct smtp_server *server);
 
 /* The bytes for the data file, in order; the driver consumes what it has written. */
 struct buffer *smtp_server_body(struct smtp_server *server);
@@ -353,8 +357,5 @@ void smtp_server_data_failed(struct smtp_server *server, const struct mail_verdi
 
 /* At COMMIT: the message was signed, and was repaired: its signature is not valid any more. */
 bool smtp_server_has_broken_signature(const struct smtp_server *server);
-
-/* The name that the client gave, made safe for headers and logs; "" before it did. */
-struct str smtp_server_helo(const struct smtp_server *server);
 
 #endif

@@ -10,8 +10,8 @@ void smtp_transaction_end(struct smtp_server *s)
 	buffer_clear(&s->completed);
 	if (s->transaction == NULL)
 		return;
-	free(s->forwarded);
-	s->forwarded = NULL;
+	free(s->head.forwarded);
+	s->head.forwarded = NULL;
 	header_edit_free(s->transaction->text.edit);
 	mail_envelope_free(s->transaction->envelope);
 	s->transaction = NULL;
@@ -28,7 +28,7 @@ void smtp_server_enter(struct smtp_server *s, enum smtp_state state)
 
 bool smtp_peer_is_trusted(const struct smtp_server *s)
 {
-	return s->peer.is_ours || s->user != NULL;
+	return s->head.peer.is_ours || s->head.user != NULL;
 }
 
 static bool normalizes_bare_newlines(const struct smtp_server *s)

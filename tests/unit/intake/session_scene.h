@@ -23,17 +23,15 @@ static struct intake_session session;
 static struct {
 	bool is_asked;
 	struct intake_asked question;
-	struct str user, helo;
-	const struct smtp_claim *forwarded;
+	struct smtp_server_head head;
 	bool is_closed;
 	unsigned answers, auth_refusals, pumped, then, turned_away;
 	struct mail_verdict verdict;
 	const char *farewell;
-	unsigned shut_down, drained, made_ours;
+	unsigned shut_down, drained;
 	struct smtp_tls tls;
 	unsigned started; /* after EARLY */
 	char early[20];
-	struct buffer output;
 	/* rates */
 	struct limit_ruling rulings[CHARGES_MAX];
 	size_t taken;
@@ -135,24 +133,6 @@ static bool engine_asks(const struct intake_session *asked, struct intake_asked 
 	return world.is_asked;
 }
 
-static struct str engine_user(const struct intake_session *asked)
-{
-	(void)asked;
-	return world.user;
-}
-
-static struct str engine_helo(const struct intake_session *asked)
-{
-	(void)asked;
-	return world.helo;
-}
-
-static const struct smtp_claim *engine_forwarded(const struct intake_session *asked)
-{
-	(void)asked;
-	return world.forwarded;
-}
-
 static void engine_answer(struct intake_session *answered, const struct mail_verdict *verdict)
 {
 	(void)answered;
@@ -191,12 +171,6 @@ static void engine_set_tls(struct intake_session *secured, const struct smtp_tls
 	world.tls = *tls;
 }
 
-static void engine_set_peer_ours(struct intake_session *known)
-{
-	(void)known;
-	world.made_ours++;
-}
-
 static void engine_start(struct intake_session *started, struct str early)
 {
 	(void)started;
@@ -206,25 +180,14 @@ static void engine_start(struct intake_session *started, struct str early)
 	world.early[early.length] = '\0';
 }
 
-static struct buffer *engine_output(const struct intake_session *asked)
-{
-	(void)asked;
-	return &world.output;
-}
-
 static const struct intake_engine engine = {.asks = engine_asks,
-					    .user = engine_user,
 					    .start = engine_start,
 					    .shutdown = engine_shutdown,
 					    .drain = engine_drain,
 					    .set_tls = engine_set_tls,
-					    .set_peer_ours = engine_set_peer_ours,
-					    .helo = engine_helo,
-					    .forwarded = engine_forwarded,
 					    .answer = engine_answer,
 					    .is_closed = engine_is_closed,
-					    .refuse_session = engine_turn_away,
-					    .output = engine_output};
+					    .refuse_session = engine_turn_away};
 
 static void note_pump(struct intake_session *pumped)
 {
@@ -248,6 +211,7 @@ static void begin_anew(void)
 	intake = (struct intake){.config = &config, .rates = (struct limit_rates *)(void *)&world};
 	session.intake = &intake;
 	session.engine = &engine;
+	session.head = &world.head;
 	session.pump = note_pump;
 	session.limits.class = INTAKE_NO_CLASS;
 	session.port = 4711;

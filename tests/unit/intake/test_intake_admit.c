@@ -208,10 +208,10 @@ static void check_going_on(void (*go_on)(struct intake_session *waiting), struct
 	bool has_failed = expected.text == NULL && !expected.stays && !is_closed;
 
 	world.is_closed = is_closed;
-	buffer_append_string(&world.output, "220 ");
+	buffer_append_string(&world.head.output, "220 ");
 	go_on(&session);
 	assert_int_equal(world.pumped, 1);
-	assert_int_equal(world.output.length, is_closed && is_implicit ? 0 : 4);
+	assert_int_equal(world.head.output.length, is_closed && is_implicit ? 0 : 4);
 	if (is_closed) {
 		assert_int_equal(world.turned_away + world.started, 0);
 		assert_false(session.question.is_asking);
@@ -222,7 +222,7 @@ static void check_going_on(void (*go_on)(struct intake_session *waiting), struct
 	} else {
 		check_outcome(&expected, is_implicit);
 	}
-	buffer_clear(&world.output);
+	buffer_clear(&world.head.output);
 }
 
 static void check_client(unsigned n, enum intake_rate rate, bool is_closed)

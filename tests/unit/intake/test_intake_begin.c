@@ -288,7 +288,7 @@ static void handshakes_have_an_outcome(void **state)
 		tls.handshake = results[n / 4];
 		assert_int_equal(intake_secure_go_on(&session), outcomes[n / 4]);
 		assert_int_equal(session.tls.handshake_until_us == 0, is_done);
-		assert_int_equal(world.made_ours, is_done && (n & 3) == 2);
+		assert_int_equal(world.head.peer.is_ours, is_done && (n & 3) == 2);
 		assert_int_equal(session.may_relay, is_done && (n & 3) == 2);
 		check_log(is_done      ? "TLS_BEGUN " OF_CLIENT " tls=TLSv1.3 cipher=CIPHER\n"
 			  : n / 4 == 2 ? "~TLS_FAILED " OF_CLIENT " text=why\n"

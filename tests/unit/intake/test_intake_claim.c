@@ -221,7 +221,7 @@ static void a_connection_may_what_its_address_may(void **state)
 static void mail_for_a_domain_is_asked_for(void **state)
 {
 	(void)state;
-	world.user = STR("lisa");
+	world.head.user = "lisa";
 	proxy.is_released = true;
 	intake_claim_release(&session, STR("node.test"));
 	assert_string_equal(proxy.verdict.status, "2.0.0");

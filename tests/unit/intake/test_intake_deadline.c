@@ -27,7 +27,7 @@ struct meter {
 
 static struct client {
 	struct intake_session session;
-	struct buffer output;
+	struct smtp_server_head head;
 	bool is_receiving; /* as its engine has it */
 	uint32_t seconds;
 	int64_t timer_us; /* -1: it does not run */
@@ -86,18 +86,12 @@ static bool engine_is_receiving(const struct intake_session *session)
 	return client_of(session)->is_receiving;
 }
 
-static struct buffer *engine_output(const struct intake_session *session)
-{
-	return &client_of(session)->output;
-}
-
 static uint32_t engine_timeout(const struct intake_session *session)
 {
 	return client_of(session)->seconds;
 }
 
 static const struct intake_engine engine = {.is_receiving = engine_is_receiving,
-					    .output = engine_output,
 					    .timeout_seconds = engine_timeout};
 
 /* --- the account --- */
@@ -144,13 +138,13 @@ static void follow(struct client *client)
 	bool is_more;
 
 	client->is_receiving = pick(2) > 0;
-	buffer_reset(&client->output);
-	buffer_append(&client->output, text, pick(3) * 10);
-	is_more = client->output.length > client->unsent;
+	buffer_reset(&client->head.output);
+	buffer_append(&client->head.output, text, pick(3) * 10);
+	is_more = client->head.output.length > client->unsent;
 	if (client->is_receiving != client->was_receiving || (is_more && !client->is_receiving))
 		client->message = (struct meter){.from_us = -1};
 	client->was_receiving = client->is_receiving;
-	client->unsent = client->output.length;
+	client->unsent = client->head.output.length;
 	intake_deadline_follow(&client->session);
 	assert_int_equal(client->session.unsent, client->unsent);
 	assert_int_equal(client->session.message.is_receiving, client->was_receiving);
@@ -263,6 +257,7 @@ static void begin_anew(size_t count)
 			.timer_us = -1, .message = {.from_us = -1}, .idle = {.from_us = -1}};
 		client->session.intake = &intake;
 		client->session.engine = &engine;
+		client->session.head = &client->head;
 		client->session.timer = (struct os_timer *)(void *)client;
 		DL_APPEND2(intake.sessions, &client->session, previous, next);
 	}
@@ -320,7 +315,7 @@ static void clients_are_waited_for_as_accounted(void **state)
 			}
 		}
 		for (size_t i = 0; i < count; i++) {
-			buffer_clear(&clients[i].output);
+			buffer_clear(&clients[i].head.output);
 			buffer_clear(&clients[i].session.kept);
 		}
 	}

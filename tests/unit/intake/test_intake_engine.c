@@ -13,10 +13,9 @@ static char early_byte; /* what the client has sent */
 static ssize_t early_count;
 static const struct smtp_question *pending;
 static struct smtp_question question;
-static struct buffer output;
-static const struct smtp_claim claim;
 static const struct mail_verdict verdict;
 static const struct smtp_tls tls_facts;
+static struct smtp_server_head head;
 static bool yes;
 
 #define SERVER  ((struct smtp_server *)(void *)&early_byte)
@@ -59,7 +58,6 @@ BESIDE(smtp_server_start, struct smtp_server, SERVER)
 BESIDE(smtp_server_timeout, struct smtp_server, SERVER)
 BESIDE(smtp_server_shutdown, struct smtp_server, SERVER)
 BESIDE(smtp_server_drain, struct smtp_server, SERVER)
-BESIDE(smtp_server_set_peer_ours, struct smtp_server, SERVER)
 
 /* One that asks. */
 #define ASKED(name, result, value)                    \
@@ -72,20 +70,15 @@ BESIDE(smtp_server_set_peer_ours, struct smtp_server, SERVER)
 
 ASKED(smtp_server_is_ready, bool, yes)
 ASKED(smtp_server_is_closed, bool, yes)
-ASKED(smtp_server_has_quit, bool, yes)
 ASKED(smtp_server_is_receiving, bool, yes)
 ASKED(smtp_server_wants_tls, bool, yes)
 ASKED(smtp_server_timeout_seconds, uint32_t, 4000000000)
-ASKED(smtp_server_user, struct str, STR("user"))
-ASKED(smtp_server_helo, struct str, STR("helo"))
-ASKED(smtp_server_forwarded, const struct smtp_claim *, &claim)
 ASKED(smtp_server_question, const struct smtp_question *, pending)
 
-struct buffer *smtp_server_output(struct smtp_server *server)
+struct smtp_server_head *smtp_server_head(struct smtp_server *server)
 {
 	assert_ptr_equal(server, SERVER);
-	note("output");
-	return &output;
+	return &head;
 }
 
 struct smtp_server *smtp_server_new(const struct smtp_service *service, struct smtp_peer peer)
@@ -122,12 +115,6 @@ void smtp_server_set_tls(struct smtp_server *server, const struct smtp_tls *tls)
 	assert_ptr_equal(server, SERVER);
 	assert_ptr_equal(tls, &tls_facts);
 	note("tls");
-}
-
-void smtp_server_set_peer_name(struct smtp_server *server, const char *name)
-{
-	assert_ptr_equal(server, SERVER);
-	note(name);
 }
 
 void smtp_server_answer(struct smtp_server *server, const struct mail_verdict *given)
@@ -175,10 +162,9 @@ static void a_session_begins_and_ends_with_its_server(void **state)
 
 	(void)state;
 	session.server = NULL;
-	assert_true(str_equal(engine()->helo(&session), STR("")));
-	check_notes("");
 	engine()->begin(&session, SERVICE, &peer);
 	assert_ptr_equal(session.server, SERVER);
+	assert_ptr_equal(session.head, &head);
 	check_notes("intake_question_init new ");
 	engine()->cancel(&session);
 	check_notes("directory_sender_cancel intake_auth_end queue_client_abandon ");
@@ -219,7 +205,7 @@ static void who_speaks_first_is_known(void **state)
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
 		set_up(state);
 		session.tls.stream.tls =
-			cases[i].has_tls ? (struct tls_connection *)(void *)&output : NULL;
+			cases[i].has_tls ? (struct tls_connection *)(void *)&head : NULL;
 		early_byte = cases[i].byte;
 		early_count = cases[i].count;
 		engine()->start(&session, str_from(cases[i].behind));
@@ -236,7 +222,6 @@ static void what_is_asked_the_server_says(void **state)
 	} cases[] = {
 		{intake_engine_smtp.is_ready, "smtp_server_is_ready "},
 		{intake_engine_smtp.is_closed, "smtp_server_is_closed "},
-		{intake_engine_smtp.has_quit, "smtp_server_has_quit "},
 		{intake_engine_smtp.is_receiving, "smtp_server_is_receiving "},
 		{intake_engine_smtp.wants_tls, "smtp_server_wants_tls "},
 	};
@@ -247,15 +232,8 @@ static void what_is_asked_the_server_says(void **state)
 		assert_int_equal(cases[i / 2].call(&session), yes);
 		check_notes(cases[i / 2].notes);
 	}
-	assert_ptr_equal(engine()->output(&session), &output);
-	check_notes("output ");
 	assert_int_equal(engine()->timeout_seconds(&session), 4000000000);
 	check_notes("smtp_server_timeout_seconds ");
-	assert_true(str_equal(engine()->user(&session), STR("user")));
-	assert_true(str_equal(engine()->helo(&session), STR("helo")));
-	check_notes("smtp_server_user smtp_server_helo ");
-	assert_ptr_equal(engine()->forwarded(&session), &claim);
-	check_notes("smtp_server_forwarded ");
 	assert_true(engine()->unfinished(&session) == UINT64_MAX - 1);
 	assert_int_equal(engine()->input(&session, notes, 10), 7);
 	check_notes("input ");
@@ -274,10 +252,6 @@ static void what_is_told_the_server_hears(void **state)
 	check_notes("away ");
 	engine()->set_tls(&session, &tls_facts); /* whoever had logged in has not now */
 	check_notes("intake_auth_forget tls ");
-	engine()->set_peer_name(&session, "mx.example");
-	check_notes("mx.example ");
-	engine()->set_peer_ours(&session);
-	check_notes("smtp_server_set_peer_ours ");
 	engine()->answer(&session, &verdict);
 	check_notes("answer ");
 	engine()->handle_question(&session);

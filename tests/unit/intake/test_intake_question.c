@@ -71,12 +71,6 @@ void smtp_server_data_failed(struct smtp_server *server, const struct mail_verdi
 	smtp.is_open = false;
 }
 
-struct str smtp_server_user(const struct smtp_server *server)
-{
-	assert_ptr_equal(server, session.server);
-	return STR("lisa");
-}
-
 void queue_client_open(struct queue_client *client, struct queue_client_message *message)
 {
 	assert_ptr_equal(client, intake.queue);
@@ -259,6 +253,7 @@ static void senders_are_judged(void **state)
 		bool is_mail = (n & 1) != 0, has_sender = (n & 2) != 0, is_pumping = (n & 4) != 0;
 
 		begin_question(SMTP_QUESTION_SENDERS);
+		world.head.user = "lisa";
 		smtp.question.envelope = is_mail ? NULL : &smtp.envelope;
 		smtp.question.senders = &smtp.sender;
 		smtp.question.sender_count = has_sender;
@@ -325,7 +320,7 @@ static void a_message_is_committed_or_not(void **state)
 		smtp.question.type = SMTP_QUESTION_COMMIT;
 		smtp.question.message_id = STR("<m@b>");
 		smtp.has_question = true;
-		world.user = STR("lisa");
+		world.head.user = "lisa";
 		buffer_append_string(&smtp.body, "rest");
 		session.message.began_us = is_late ? -1 : 1;
 		intake_question_handle(&session);

@@ -36,7 +36,7 @@ static void all_that_is_known_is_counted(void **state)
 		if (is_local)
 			strcpy(session.address, OS_SOCKET_UNIX);
 		session.limits.class = class;
-		world.user = has_user ? STR("lisa") : STR("");
+		world.head.user = has_user ? "lisa" : NULL;
 		world.is_asked = true;
 		if (sender != NULL) {
 			envelope.sender = str_from(sender);
@@ -48,7 +48,7 @@ static void all_that_is_known_is_counted(void **state)
 		assert_int_equal(world.charges[0].amount, 99);
 		assert_true(world.charges[0].now_us >= 5 * SECOND_US);
 		assert_ptr_equal(subject->address, is_local ? NULL : &session.mapped);
-		assert_true(str_equal(subject->user, world.user));
+		assert_true(str_equal(subject->user, intake_session_user(&session)));
 		assert_true(str_equal(subject->sender_domain, str_from(domains[i / 12])));
 		if (class < 0)
 			assert_null(subject->class_mask);
@@ -244,7 +244,7 @@ static void a_rate_is_logged_once_for_each_session(void **state)
 				    "rate=three counts=bytes limit=7 answer=defer wait=90";
 
 	(void)state;
-	world.user = STR("lisa");
+	world.head.user = "lisa";
 	for (unsigned turn = 0; turn < 2; turn++) {
 		char line[300];
 
@@ -315,7 +315,7 @@ static void who_is_held_back_gives_up(void **state)
 		world.question.type = SMTP_QUESTION_RECIPIENT;
 		session.tls.security =
 			(bits & 2) != 0 ? (struct intake_security *)(void *)&world : NULL;
-		buffer_append_string(&world.output, "220 ");
+		buffer_append_string(&world.head.output, "220 ");
 		if ((bits & 4) != 0)
 			intake_slow_begin(&session, SECOND_US, note_then);
 		intake_hold_give_up(&session, text);
@@ -324,11 +324,11 @@ static void who_is_held_back_gives_up(void **state)
 		assert_int_equal(world.answers, bits == 5 || bits == 7);
 		if (world.answers > 0)
 			assert_string_equal(world.verdict.text, text);
-		assert_int_equal(world.output.length, bits == 6 ? 0 : 4);
+		assert_int_equal(world.head.output.length, bits == 6 ? 0 : 4);
 		assert_int_equal(fake_timers(), 0);
 		os_timer_free(session.limits.held);
 		session.limits.held = NULL;
-		buffer_clear(&world.output);
+		buffer_clear(&world.head.output);
 	}
 }
 

@@ -53,8 +53,8 @@ static void all_that_is_known_of_a_command(void **state)
 				       .envelope = &envelope};
 
 	(void)state;
-	world.helo = STR("mx.test");
-	world.user = STR("lisa");
+	world.head.helo = "mx.test";
+	world.head.user = "lisa";
 	intake_log_refusal(&session, &refusal);
 	check_log("COMMAND_REFUSED " OF_CLIENT " helo=mx.test code=550 status=5.1.1 text=public "
 		  "command=RCPT TO:<a> user=lisa from=\n");
@@ -104,8 +104,8 @@ static void all_that_is_known_of_a_message(void **state)
 				       .address = STR("c@b.test")};
 
 	(void)state;
-	world.helo = STR("mx.test");
-	world.user = STR("lisa");
+	world.head.helo = "mx.test";
+	world.head.user = "lisa";
 	intake_log_refusal(&session, &refusal);
 	check_log("MESSAGE_REFUSED " OF_CLIENT " helo=mx.test code=554 status=5.6.0 text=no "
 		  "from=a@b.test to=x@y.test recipients=2 message_id=<m@b> field=From "
@@ -197,7 +197,7 @@ const char *__wrap_tls_connection_cipher(const struct tls_connection *connection
 static void all_that_is_known_of_an_accepted_message(void **state)
 {
 	static const struct mail_id id = {457, 99};
-	const struct smtp_claim claim = {.address = "198.51.100.1", .ident = "ident"};
+	struct smtp_claim claim = {.address = "198.51.100.1", .ident = "ident"};
 	const struct mail_envelope envelope = {
 		.sender = STR("a@b.test"), .recipient_count = 3, .size = 1234};
 	struct intake_session others[2] = {{.intake = &intake}, {.intake = &intake}};
@@ -220,9 +220,9 @@ static void all_that_is_known_of_an_accepted_message(void **state)
 	assert_ptr_equal(intake.sessions, &others[0]);
 	assert_ptr_equal(others[1].next, &session);
 	assert_null(session.next);
-	world.helo = STR("mx.test");
-	world.user = STR("lisa");
-	world.forwarded = &claim;
+	world.head.helo = "mx.test";
+	world.head.user = "lisa";
+	world.head.forwarded = &claim;
 	session.name = strdup("name.test");
 	session.tls.stream.tls = (struct tls_connection *)(void *)&world;
 	intake_message_accepted(&session, id, &envelope, STR("<m@b>"));

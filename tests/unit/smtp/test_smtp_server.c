@@ -255,7 +255,7 @@ static void a_client_is_turned_away(void **state)
 	told = (struct told){0};
 	smtp_server_refuse_session(server, "Enough");
 	assert_output(server, "421 mx.example.org Enough\r\n");
-	assert_true(smtp_server_is_closed(server) && !smtp_server_has_quit(server));
+	assert_true(smtp_server_is_closed(server) && !smtp_server_head(server)->has_quit);
 	assert_int_equal(told.code, 421);
 	smtp_server_free(server);
 
@@ -268,7 +268,7 @@ static void a_client_is_turned_away(void **state)
 
 	server = greeted_server();
 	feed(server, "QUIT\r\n");
-	assert_true(smtp_server_is_closed(server) && smtp_server_has_quit(server));
+	assert_true(smtp_server_is_closed(server) && smtp_server_head(server)->has_quit);
 	smtp_server_free(server);
 }
 
@@ -362,11 +362,11 @@ static void what_was_forwarded_is_of_one_client(void **state)
 	(void)state;
 	smtp_server_start(server);
 	feed(server, "EHLO x\r\nXFORWARD ADDR=192.0.2.1 IDENT=1\r\n");
-	assert_non_null(smtp_server_forwarded(server));
+	assert_non_null(smtp_server_head(server)->forwarded);
 	feed(server, "XCLIENT ADDR=192.0.2.2\r\n");
 	expect(server, SMTP_QUESTION_CLIENT);
 	answer(server, "2.0.0");
-	assert_null(smtp_server_forwarded(server));
+	assert_null(smtp_server_head(server)->forwarded);
 	smtp_server_free(server);
 }
 

@@ -281,7 +281,7 @@ bool smtp_argument_recipient(struct smtp_server *s, struct smtp_argument *argume
 		return false;
 	}
 	if (!take_path(s, &text, MAIL_ADDRESS_NO_DOMAIN, &argument->address) ||
-	    !smtp_complete_recipient(s->service, s->peer.context, may_smtp_address_be_short(s),
+	    !smtp_complete_recipient(s->service, s->head.peer.context, may_smtp_address_be_short(s),
 				     &s->completed, &argument->address)) {
 		smtp_reply(s, 501, "5.1.3", "Bad recipient address");
 		return false;

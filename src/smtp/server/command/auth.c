@@ -15,7 +15,8 @@ bool smtp_auth_is_under_way(const struct smtp_server *s)
 
 bool smtp_auth_is_missing(const struct smtp_server *s)
 {
-	return s->service->auth == SMTP_AUTH_REQUIRED && s->user == NULL && !s->peer.is_ours;
+	return s->service->auth == SMTP_AUTH_REQUIRED && s->head.user == NULL &&
+	       !s->head.peer.is_ours;
 }
 
 static void forget_exchange(struct smtp_server *s)
@@ -31,14 +32,14 @@ static void forget_exchange(struct smtp_server *s)
 void smtp_auth_forget(struct smtp_server *s)
 {
 	forget_exchange(s);
-	free(s->user);
-	s->user = NULL;
+	free(s->head.user);
+	s->head.user = NULL;
 }
 
 void smtp_auth_set_user(struct smtp_server *s, const char *user)
 {
 	smtp_auth_forget(s);
-	s->user = memory_copy_string(user);
+	s->head.user = memory_copy_string(user);
 }
 
 static enum smtp_step end_exchange(struct smtp_server *s, unsigned code, const char *status,
@@ -51,7 +52,7 @@ static enum smtp_step end_exchange(struct smtp_server *s, unsigned code, const c
 
 static enum smtp_step accept_user(struct smtp_server *s)
 {
-	s->user = s->exchange->user;
+	s->head.user = s->exchange->user;
 	s->exchange->user = NULL;
 	return end_exchange(s, 235, "2.7.0", "Authentication succeeded");
 }
@@ -121,7 +122,7 @@ static enum smtp_step pass_on_auth_response(struct smtp_server *s, struct str ba
 
 static bool may_encrypt(const struct smtp_server *s)
 {
-	return s->service->tls != SMTP_TLS_NONE && s->tls.version == NULL && s->peer.may_tls;
+	return s->service->tls != SMTP_TLS_NONE && s->tls.version == NULL && s->head.peer.may_tls;
 }
 
 /* Whether nobody can authenticate now, though it is not the client's fault. Without any TLS it may
@@ -146,7 +147,7 @@ enum smtp_step smtp_auth_begin(struct smtp_server *s, const struct smtp_argument
 {
 	struct str initial = argument->initial;
 
-	if (s->user != NULL)
+	if (s->head.user != NULL)
 		return smtp_reply(s, 503, "5.5.1", "You are authenticated already");
 	if (s->transaction != NULL)
 		return smtp_reply(s, 503, "5.5.1", "A transaction has begun, send RSET first");

@@ -188,10 +188,10 @@ static void begin_session_anew(struct smtp_server *s)
 	smtp_auth_forget(s);
 	if (s->claim->login[0] != '\0')
 		smtp_auth_set_user(s, s->claim->login);
-	free(s->helo);
-	s->helo = NULL;
-	free(s->forwarded); /* of the client before */
-	s->forwarded = NULL;
+	free(s->head.helo);
+	s->head.helo = NULL;
+	free(s->head.forwarded); /* of the client before */
+	s->head.forwarded = NULL;
 	s->is_extended = false;
 	smtp_server_enter(s, SMTP_STATE_CONNECTED);
 	smtp_reply_banner(s);
@@ -217,14 +217,9 @@ enum smtp_step smtp_on_xforward(struct smtp_server *s, const struct smtp_argumen
 {
 	if (s->transaction != NULL)
 		return smtp_reply(s, 503, "5.5.1", "A transaction has begun, send RSET first");
-	if (!parse_claim(&s->forwarded, XFORWARD, argument->text))
+	if (!parse_claim(&s->head.forwarded, XFORWARD, argument->text))
 		return smtp_reply(s, 501, "5.5.4", "An attribute is unknown, or its value wrong");
 	return smtp_reply(s, 250, "2.0.0", "Ok");
-}
-
-const struct smtp_claim *smtp_server_forwarded(const struct smtp_server *s)
-{
-	return s->forwarded;
 }
 
 static bool is_node(struct str node, struct mail_domain *form)
@@ -253,7 +248,7 @@ enum smtp_step smtp_on_etrn(struct smtp_server *s, const struct smtp_argument *a
 		node = str_skip(node, 1);
 	if (!is_node(node, &form))
 		return smtp_reply(s, 501, "5.5.4", "Give the domain whose mail is wanted");
-	if (!s->peer.may_etrn) {
+	if (!s->head.peer.may_etrn) {
 		snprintf(text, sizeof text, "Node %.*s not allowed: not from here",
 			 (int)form.length, form.text);
 		return smtp_reply(s, 459, "4.7.1", text);

@@ -24,8 +24,8 @@ static char *copy_safe(struct str name)
 static enum smtp_step greet_smtp_client(struct smtp_server *s, const struct smtp_argument *argument,
 					bool is_extended)
 {
-	free(s->helo);
-	s->helo = copy_safe(argument->text);
+	free(s->head.helo);
+	s->head.helo = copy_safe(argument->text);
 	s->is_extended = is_extended;
 	smtp_server_enter(s, SMTP_STATE_GREETED);
 	return smtp_reply_greeting(s);
@@ -53,7 +53,7 @@ static enum smtp_step on_mail_command(struct smtp_server *s, const struct smtp_a
 		return smtp_reply(s, 552, "5.3.4", "Message is over the size limit");
 	}
 	s->sender = argument->address.text;
-	if (s->user != NULL) {
+	if (s->head.user != NULL) {
 		bool is_held = smtp_sender_is_held(s) && !mail_sender_is_null(s->sender);
 
 		if (!smtp_ask_senders(s, &s->sender, is_held ? 1 : 0, &verdict))
@@ -141,7 +141,7 @@ static enum smtp_step on_starttls_command(struct smtp_server *s,
 		return smtp_reply(s, 503, "5.5.1", "TLS has begun already");
 	if (s->transaction != NULL)
 		return smtp_reply(s, 503, "5.5.1", "A transaction has begun, send RSET first");
-	if (!s->peer.may_tls)
+	if (!s->head.peer.may_tls)
 		return smtp_reply(s, 454, "4.7.0", "TLS is not available now");
 	if (s->line_has_more)
 		return smtp_reply_last(s, 554, "5.5.0", "Nothing may follow STARTTLS but TLS");
@@ -167,7 +167,7 @@ static enum smtp_step on_noop(struct smtp_server *s, const struct smtp_argument 
 static enum smtp_step on_quit(struct smtp_server *s, const struct smtp_argument *argument)
 {
 	(void)argument;
-	s->has_quit = true;
+	s->head.has_quit = true;
 	return smtp_reply_last(s, 221, "2.0.0", "Bye");
 }
 
@@ -246,9 +246,9 @@ static bool is_known_verb(const struct smtp_server *s, const struct verb *verb)
 		return false;
 	if (verb->handle == smtp_auth_begin && s->service->auth == SMTP_AUTH_NONE)
 		return false;
-	if (verb->handle == smtp_on_xclient && !s->peer.may_xclient)
+	if (verb->handle == smtp_on_xclient && !s->head.peer.may_xclient)
 		return false;
-	if (verb->handle == smtp_on_xforward && !s->peer.may_xforward)
+	if (verb->handle == smtp_on_xforward && !s->head.peer.may_xforward)
 		return false;
 	if (verb->handle == smtp_on_etrn && !s->service->has_etrn)
 		return false;
@@ -300,7 +300,7 @@ static bool is_out_of_step(const struct smtp_server *s, const struct verb *verb,
 	if (!s->line_has_more || smtp_peer_is_trusted(s))
 		return false;
 	/* a proxy does not wait: what it says of its client is followed by what that has said */
-	if (s->peer.may_xclient &&
+	if (s->head.peer.may_xclient &&
 	    (s->claim == NULL || (verb != NULL && verb->handle == smtp_on_xclient)))
 		return false;
 	if (verb != NULL && (verb->handle == on_quit || verb->handle == on_bdat))
@@ -356,7 +356,8 @@ void smtp_command_came(struct smtp_server *s)
 
 	decide_shown(s, line);
 	if (smtp_watch_is_on(watch))
-		watch->line(s->peer.context, SMTP_SAID_BY_CLIENT, smtp_command_shown(s, shown));
+		watch->line(s->head.peer.context, SMTP_SAID_BY_CLIENT,
+			    smtp_command_shown(s, shown));
 }
 
 /* Whether the line is refused whatever its argument is. */
