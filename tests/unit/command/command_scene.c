@@ -211,14 +211,31 @@ static bool take_sum(struct str *rest, struct buffer *out)
 	return true;
 }
 
+/* "[4711]", a process in a line of a log. */
+static bool take_process(struct str *rest, struct buffer *out)
+{
+	size_t length = 1;
+
+	if (rest->data[0] != '[')
+		return false;
+	while (length < rest->length && isdigit((unsigned char)rest->data[length]))
+		length++;
+	if (length == 1 || length == rest->length || rest->data[length] != ']')
+		return false;
+	buffer_append_string(out, "[PID]");
+	*rest = str_skip(*rest, length + 1);
+	return true;
+}
+
 static void append_named(struct str text, struct buffer *out)
 {
 	while (text.length > 0) {
 		if (str_starts_with(text, str_from(root))) {
 			buffer_append_byte(out, '@');
 			text = str_skip(text, strlen(root));
-		} else if (!take_sum(&text, out) && !take_now(&text, out) &&
-			   !take_new_id(&text, out) && !take_number(&text, out)) {
+		} else if (!take_sum(&text, out) && !take_process(&text, out) &&
+			   !take_now(&text, out) && !take_new_id(&text, out) &&
+			   !take_number(&text, out)) {
 			buffer_append_byte(out, text.data[0]);
 			text = str_skip(text, 1);
 		}
