@@ -9,7 +9,7 @@
  *
  * The rest, up to the next command, is what it prints. A line that begins with "%" is a comment,
  *and
- * "!no manager" in the first one of a file says that no node runs. With WRITE=yes in the
+ * "!no manager" in those at the beginning of a file says that no node runs. With WRITE=yes in the
  *environment the file is written anew: look at what has changed.
  */
 #include "command/command.h"
@@ -107,7 +107,7 @@ static bool play_file(const char *path)
 
 	read_file(path, &text);
 	rest = buffer_view(&text);
-	command_scene_begin(memmem(rest.data, (size_t)str_find(rest, '\n'), "!no manager", 11) ==
+	command_scene_begin(memmem(rest.data, (size_t)str_find(rest, '$'), "!no manager", 11) ==
 			    NULL);
 	while (rest.length > 0 && str_split(&rest, '\n', &line))
 		take_line(&dialogue, line);
