@@ -151,7 +151,9 @@ void command_names_append(struct str text, struct buffer *out)
 		} else if (!take_sum(&text, out) && !take_process(&text, out) &&
 			   !take_now(&text, out) && !take_new_id(&text, out) &&
 			   !take_number(&text, out)) {
-			buffer_append_byte(out, text.data[0]);
+			buffer_append_string(out, text.data[0] == '\r' ? "<CR>" : "");
+			if (text.data[0] != '\r')
+				buffer_append_byte(out, text.data[0]);
 			text = str_skip(text, 1);
 		}
 	}

@@ -7,10 +7,9 @@
  *	| Subject: x            standard input
  *	> why M3 = ok box       what the manager answers to that order; to others "ok"
  *
- * The rest, up to the next command, is what it prints. A line that begins with "%" is a comment,
- *and
- * "!no manager" in those at the beginning of a file says that no node runs. With WRITE=yes in the
- *environment the file is written anew: look at what has changed.
+ * The rest, up to the next command, is what it prints. A line that begins with "%" is a comment;
+ * "!no manager" in one before the first command says that no node runs. With WRITE=yes in the
+ * environment the file is written anew: look at what has changed.
  */
 #include "command/command.h"
 #include "command_scene.h"
