@@ -42,7 +42,6 @@ static const char *const values[] = {
 	"seen",
 	"plain",
 	"-",
-	"-+",
 	"debug",
 	"70000",
 	"host:127.0.0.9:26",
