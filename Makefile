@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-# The front door. Meson builds; what takes more than a line is in tools/.
+# Meson builds; what takes more than a line is in tools/.
 prefix = /usr/local
 DESTDIR =
 # of a sendmail that every user of the machine may run; empty: none
@@ -146,8 +146,9 @@ world-finds: tree ## old faults in simulated worlds, until a judge notices; FIND
 world-long: tree ## 100 simulated years and 10^7 messages, in pieces that add up: LONG="--seconds 3600 --jobs 2"
 	@tests/world/long build/tests/world/world --totals build/world-long.jsonl $(LONG)
 
-mutants: ## take each check of the sources away in turn: a test must notice
-	@tests/mutants/run
+mutants: ## checks for durability and security are taken away in turn, then drawn: two hours, on from where they ended
+	@tests/mutants/run --resume
+	@$(MAKE) drawn MINUTES=$(or $(MINUTES),100)
 
 drawn: ## slips drawn from the syntax, for MINUTES, on from where it ended: which does no test notice? DRAWN="--folder queue"
 	@tests/mutants/draw --minutes $(or $(MINUTES),120) $(DRAWN)

@@ -67,12 +67,6 @@ void command_append_arguments(const struct command *command, struct buffer *out)
 		buffer_append_format(out, " %s", command->arguments);
 }
 
-static void fill_up(size_t begin, struct buffer *out)
-{
-	while (out->length - begin < COLUMN)
-		buffer_append_byte(out, ' ');
-}
-
 /* Appends TEXT in its own column, after the text that begins the line at BEGIN. */
 static void append_help_column(const char *text, size_t begin, struct buffer *out)
 {
@@ -89,7 +83,8 @@ static void append_help_column(const char *text, size_t begin, struct buffer *ou
 		}
 		if (out->length - begin >= COLUMN)
 			buffer_append_byte(out, ' ');
-		fill_up(begin, out);
+		while (out->length - begin < COLUMN)
+			buffer_append_byte(out, ' ');
 		buffer_append_str(out, word);
 	}
 	buffer_append_byte(out, '\n');

@@ -99,14 +99,6 @@ static int open_log_to_trace(struct logs *logs, const char *name)
 	return reader != NULL ? refuse_binary(name, reader) : COMMAND_OK;
 }
 
-static void close_logs(struct logs *logs)
-{
-	for (size_t i = 0; i < logs->count; i++)
-		fclose(logs->files[i]);
-	free(logs->files);
-	free(logs->names);
-}
-
 static int offer_file(struct trace_story *story, FILE *file, char **line, size_t *size)
 {
 	int error = 0;
@@ -209,6 +201,9 @@ int command_trace(const struct command *command, int argc, char **argv)
 		status = open_log_to_trace(&logs, argv[i]);
 	if (status == COMMAND_OK)
 		status = trace_id(argv[options.first], &logs, options.json);
-	close_logs(&logs);
+	for (size_t i = 0; i < logs.count; i++)
+		fclose(logs.files[i]);
+	free(logs.files);
+	free(logs.names);
 	return status;
 }

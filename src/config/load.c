@@ -3,11 +3,6 @@
 #include "config/internal.h"
 #include <errno.h>
 
-static void report_file(struct config_problems *problems, const char *message, const char *allowed)
-{
-	config_problem_add(problems, 0, NULL, STR(""), message, allowed);
-}
-
 static unsigned line_of_position(struct str text, size_t position)
 {
 	unsigned line = 1;
@@ -22,7 +17,8 @@ static bool text_is_readable(struct str text, struct config_problems *problems)
 	ptrdiff_t zero = str_find(text, '\0');
 
 	if (text.length > CONFIG_TEXT_MAX)
-		report_file(problems, "the file is too large", "at most 4 MiB");
+		config_problem_add(problems, 0, NULL, STR(""), "the file is too large",
+				   "at most 4 MiB");
 	else if (zero >= 0)
 		config_problem_add(problems, line_of_position(text, (size_t)zero), NULL, STR(""),
 				   "a NUL byte in the file", NULL);

@@ -47,7 +47,7 @@ struct sandbox {
 	unsigned calls;
 	struct os_sandbox_path *paths;
 	struct os_sandbox_file *files; /* where the paths led at that time */
-	size_t count;
+	size_t count, capacity;
 	struct str backend; /* the directory's source of data, and its user there */
 };
 

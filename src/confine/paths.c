@@ -5,8 +5,21 @@
 #include "mail/host.h"
 #include <string.h>
 
+static void grow_paths(struct sandbox *sandbox)
+{
+	size_t capacity = sandbox->capacity > 0 ? 2 * sandbox->capacity : SANDBOX_PLACES_MAX;
+	struct os_sandbox_path *paths = arena_alloc(sandbox->arena, capacity * sizeof *paths);
+
+	for (size_t i = 0; i < sandbox->count; i++)
+		paths[i] = sandbox->paths[i];
+	sandbox->paths = paths;
+	sandbox->capacity = capacity;
+}
+
 static void add_path(struct sandbox *sandbox, struct str path, unsigned access)
 {
+	if (sandbox->count == sandbox->capacity)
+		grow_paths(sandbox);
 	sandbox->paths[sandbox->count++] =
 		(struct os_sandbox_path){arena_copy(sandbox->arena, path), access};
 }
@@ -176,34 +189,6 @@ static void add_tokens(struct sandbox *sandbox, const struct config *config, uns
 		add_parent(sandbox, config->tls_authorities, access);
 }
 
-static size_t count_tokens(const struct config *config)
-{
-	return 2 * config->auth.token_key_count + 3;
-}
-
-static size_t count_secrets(const struct config *config)
-{
-	return 4 * config_key_count(config) + 2 * config_authority_count(config) + 2;
-}
-
-static void count_file_path(void *context, struct str path)
-{
-	(void)path;
-	++*(size_t *)context;
-}
-
-static size_t count_conninfo(const struct config *config)
-{
-	const struct config_directory *directory = &config->directory;
-	size_t count = 0;
-
-	for (size_t i = 0; i < directory->database_count; i++)
-		conninfo_files(directory->database[i], count_file_path, &count);
-	if (config->record.backend == CONFIG_RECORD_POSTGRESQL)
-		conninfo_files(config->record.database, count_file_path, &count);
-	return count;
-}
-
 static void add_conninfo(struct sandbox *sandbox, const struct config_directory *directory)
 {
 	for (size_t i = 0; i < directory->database_count; i++)
@@ -213,10 +198,7 @@ static void add_conninfo(struct sandbox *sandbox, const struct config_directory 
 void sandbox_add_places(struct sandbox *sandbox, const struct config *config)
 {
 	const struct sandbox_tree *tree = sandbox->profile->trees;
-	size_t most = SANDBOX_PLACES_MAX + 4 * config->service_count + count_conninfo(config) +
-		      count_secrets(config) + count_tokens(config) + COUNT_OF(resolver_files) + 2;
 
-	sandbox->paths = arena_alloc(sandbox->arena, most * sizeof *sandbox->paths);
 	for (; tree->base != 0; tree++) {
 		if (tree->base == SANDBOX_IN_QUEUE)
 			add_queue(sandbox, config, tree);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "confine/sandbox.h"
 #include "confine/internal.h"
+#include "confine/process.h"
 #include "log/event.h"
 #include <string.h>
 
@@ -28,6 +29,8 @@ static struct sandbox *sandbox_new(const struct sandbox_profile *profile,
 	sandbox->arena = arena;
 	sandbox->profile = profile;
 	sandbox->calls = profile->calls;
+	if (confine_process_of(profile->program)->sockets[0] != NULL)
+		sandbox->calls |= OS_SANDBOX_ACCEPT;
 	if (profile->more != NULL)
 		sandbox->calls |= profile->more(config);
 	sandbox_add_places(sandbox, config);

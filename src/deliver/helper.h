@@ -57,7 +57,8 @@ struct deliver_helper_job {
 	struct deliver_helper_job *next, *previous;
 };
 
-/* Implemented by program/kind/service.c. */
+/* Implemented by each transport, which is the context: these functions, and what configures and
+ * frees it, take it without its type, so that program/kind/service.h has them as they are. */
 struct deliver_helper_handler {
 	/* A new job, now owned by the handler. */
 	void (*job)(void *context, struct deliver_helper_job *job);

@@ -94,13 +94,6 @@ static void free_resolve_question(struct question *question)
 	free(question);
 }
 
-static void question_cancel(struct question *question)
-{
-	for (uint32_t i = 0; i < question->recipient_count; i++)
-		directory_request_cancel(&question->recipients[i].request);
-	free_resolve_question(question);
-}
-
 static void finish_one(struct question *question)
 {
 	if (--question->waiting > 0)
@@ -297,8 +290,11 @@ static void on_resolve_channel_lost(void *context)
 {
 	struct deliver_resolve *resolve = context;
 
-	while (resolve->questions != NULL)
-		question_cancel(resolve->questions);
+	while (resolve->questions != NULL) {
+		for (uint32_t i = 0; i < resolve->questions->recipient_count; i++)
+			directory_request_cancel(&resolve->questions->recipients[i].request);
+		free_resolve_question(resolve->questions);
+	}
 	buffer_reset(&resolve->answers);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "dns/search.h"
 #include "base/panic.h"
+#include "os/random.h"
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@ enum {
 struct addresses {
 	union os_socket_address list[ADDRESSES_MAX];
 	size_t count;
+	size_t met_count;        /* acceptable ones of the answer */
 	struct dns_query *query; /* NULL: finished */
 	struct host *host;
 	enum dns_status status;
@@ -196,6 +198,20 @@ static bool is_acceptable_address(struct dns_search *search, const struct host *
 	return target == DNS_TARGET_HOST;
 }
 
+/* Each of those met has the same chance to be kept, in each position: the addresses of a host are
+ * equal, and mail is spread over them (RFC 5321 section 5.1 leaves their order to the resolver). */
+static void add_host_address(struct addresses *addresses, const union os_socket_address *address)
+{
+	size_t position = os_random_below(++addresses->met_count);
+
+	if (addresses->count < ADDRESSES_MAX) {
+		addresses->list[addresses->count] = addresses->list[position];
+		addresses->count++;
+	}
+	if (position < ADDRESSES_MAX)
+		addresses->list[position] = *address;
+}
+
 static void on_host_addresses(void *context, const struct dns_answer *answer)
 {
 	struct addresses *addresses = context;
@@ -207,12 +223,12 @@ static void on_host_addresses(void *context, const struct dns_answer *answer)
 	addresses->is_secure = answer->is_secure;
 	snprintf(addresses->reason, sizeof addresses->reason, "%s", answer->reason);
 	snprintf(addresses->canonical, sizeof addresses->canonical, "%s", answer->canonical);
-	for (size_t i = 0; i < answer->count && addresses->count < ADDRESSES_MAX; i++) {
-		union os_socket_address *address = &addresses->list[addresses->count];
+	for (size_t i = 0; i < answer->count; i++) {
+		union os_socket_address address;
 
-		if (read_address(answer, i, addresses == &host->v6, search->port, address) &&
-		    is_acceptable_address(search, host, address))
-			addresses->count++;
+		if (read_address(answer, i, addresses == &host->v6, search->port, &address) &&
+		    is_acceptable_address(search, host, &address))
+			add_host_address(addresses, &address);
 	}
 	if (--search->pending == 0)
 		collect_servers(search);

@@ -4,7 +4,8 @@
  *
  * It is a permanent failure if a domain declares that it accepts no mail (RFC 7505), does not
  * exist, or is to be delivered to this host; if the DNS cannot answer now, it is a temporary one.
- * Addresses that cannot be those of a host are ignored.
+ * Addresses that cannot be those of a host are ignored. Equal exchangers, and the addresses of one
+ * host, come in random order.
  */
 #ifndef DNS_SEARCH_H
 #define DNS_SEARCH_H

@@ -18,13 +18,6 @@ void intake_stop(struct intake *intake)
 	}
 }
 
-static void drain_session(struct intake_session *session)
-{
-	session->engine->drain(session);
-	if (!session->question.is_asking) /* a reply may have been made */
-		intake_session_pump(session);
-}
-
 void intake_drain(struct intake *intake, bool is_draining)
 {
 	struct intake_session *session;
@@ -32,6 +25,9 @@ void intake_drain(struct intake *intake, bool is_draining)
 
 	intake->is_draining = is_draining;
 	DL_FOREACH_SAFE2 (intake->sessions, session, next, next)
-		if (is_draining)
-			drain_session(session);
+		if (is_draining) {
+			session->engine->drain(session);
+			if (!session->question.is_asking) /* a reply may have been made */
+				intake_session_pump(session);
+		}
 }

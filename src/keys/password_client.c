@@ -1,98 +1,73 @@
 // SPDX-License-Identifier: ISC
 #include "keys/password_client.h"
 #include "base/panic.h"
-#include "ipc/channel.h"
 #include "ipc/pack.h"
 #include "keys/protocol.h"
 #include <stdlib.h>
-#include <utlist.h>
 
 struct keys_passwords {
-	struct ipc_client *client;
-	struct keys_password_question *questions; /* in the order asked */
-	uint32_t next_tag;
+	struct ipc_questions *questions;
 };
 
-static void forget_password_question(struct keys_password_question *question)
+static struct keys_password_question *password_question_of(struct ipc_question *asked)
 {
-	DL_DELETE2(question->passwords->questions, question, previous, next);
-	question->passwords = NULL;
-	question->tag = 0;
+	return CONTAINER_OF(asked, struct keys_password_question, asked);
 }
 
-static void send_password_question(struct keys_passwords *passwords,
-				   struct keys_password_question *question)
+static void pack_password_question(const struct ipc_question *asked, struct buffer *body)
 {
-	struct buffer body = {0};
+	const struct keys_password_question *question =
+		CONTAINER_OF(asked, const struct keys_password_question, asked);
 
-	if (++passwords->next_tag == 0)
-		passwords->next_tag = 1;
-	question->tag = passwords->next_tag;
-	pack_str(&body, str_from(question->relay));
-	pack_u32(&body, question->port);
-	pack_str(&body, str_from(question->user));
-	ipc_channel_send(ipc_client_channel(passwords->client), KEYS_ASK_PASSWORD, question->tag,
-			 buffer_view(&body), NULL, 0);
-	buffer_clear(&body);
+	pack_str(body, str_from(question->relay));
+	pack_u32(body, question->port);
+	pack_str(body, str_from(question->user));
 }
 
-static void on_passwords_connected(void *context)
+static void answer_password_question(struct keys_password_question *question, struct str password,
+				     struct str problem)
 {
-	struct keys_passwords *passwords = context;
-	struct keys_password_question *question;
-
-	ipc_channel_set_secret(ipc_client_channel(passwords->client));
-	DL_FOREACH2 (passwords->questions, question, next)
-		send_password_question(passwords, question);
+	keys_password_cancel(question);
+	question->answered(question->context, password, problem);
 }
 
-/* They are asked again when there is a connection. */
-static void on_passwords_lost(void *context)
+static bool on_password_answered(struct ipc_question *asked, struct str body)
 {
-	struct keys_passwords *passwords = context;
-	struct keys_password_question *question;
-
-	DL_FOREACH2 (passwords->questions, question, next)
-		question->tag = 0;
-}
-
-/* The question with TAG may have been cancelled. */
-static bool take_password_answer(struct keys_passwords *passwords,
-				 const struct ipc_message *message)
-{
-	struct unpack unpack = {message->body, false};
+	struct unpack unpack = {body, false};
 	struct str password = unpack_str(&unpack);
 	struct str problem = unpack_str(&unpack);
-	struct keys_password_question *question;
 
-	if (!unpack_is_whole(&unpack) || message->tag == 0)
+	if (!unpack_is_whole(&unpack))
 		return false;
-	DL_FOREACH2 (passwords->questions, question, next)
-		if (question->tag == message->tag) {
-			forget_password_question(question);
-			question->answered(question->context, password, problem);
-			return true;
-		}
+	if (asked != NULL)
+		answer_password_question(password_question_of(asked), password, problem);
 	return true;
 }
 
-static void on_password_message(void *context, struct ipc_message *message)
+static void on_password_late(struct ipc_question *asked)
 {
-	struct keys_passwords *passwords = context;
-	bool is_public = message->type == KEYS_SET_PART || message->type == KEYS_SET_END;
+	answer_password_question(password_question_of(asked), STR(""),
+				 STR("it was not found out in time"));
+}
 
-	if (!is_public &&
-	    (message->type != KEYS_PASSWORD || !take_password_answer(passwords, message)))
-		ipc_channel_refuse(ipc_client_channel(passwords->client), message->type);
+/* What is public comes over each connection. */
+static bool on_keys_set_for_passwords(const struct ipc_message *message)
+{
+	return message->type == KEYS_SET_PART || message->type == KEYS_SET_END;
 }
 
 struct keys_passwords *keys_passwords_new(struct os_loop *loop, const char *path)
 {
-	static const struct ipc_client_handler handler = {on_passwords_connected,
-							  on_password_message, on_passwords_lost};
+	static const struct ipc_question_kind kind = {.type = KEYS_ASK_PASSWORD,
+						      .answer_type = KEYS_PASSWORD,
+						      .is_secret = true,
+						      .pack = pack_password_question,
+						      .answered = on_password_answered,
+						      .late = on_password_late,
+						      .other = on_keys_set_for_passwords};
 	struct keys_passwords *passwords = memory_alloc_zero(1, sizeof *passwords);
 
-	passwords->client = ipc_client_new(loop, path, &handler, passwords);
+	passwords->questions = ipc_questions_new(loop, path, &kind, KEYS_PASSWORD_PATIENCE_US);
 	return passwords;
 }
 
@@ -100,23 +75,16 @@ void keys_passwords_free(struct keys_passwords *passwords)
 {
 	if (passwords == NULL)
 		return;
-	while (passwords->questions != NULL)
-		forget_password_question(passwords->questions);
-	ipc_client_free(passwords->client);
+	ipc_questions_free(passwords->questions);
 	free(passwords);
 }
 
 void keys_passwords_ask(struct keys_passwords *passwords, struct keys_password_question *question)
 {
-	question->passwords = passwords;
-	question->tag = 0;
-	DL_APPEND2(passwords->questions, question, previous, next);
-	if (ipc_client_channel(passwords->client) != NULL)
-		send_password_question(passwords, question);
+	ipc_question_ask(passwords->questions, &question->asked);
 }
 
 void keys_password_cancel(struct keys_password_question *question)
 {
-	if (question->passwords != NULL)
-		forget_password_question(question);
+	ipc_question_cancel(&question->asked);
 }

@@ -6,8 +6,11 @@
 #ifndef KEYS_PASSWORD_CLIENT_H
 #define KEYS_PASSWORD_CLIENT_H
 
-#include "base/str.h"
-#include "os/loop.h"
+#include "base/timestamp.h"
+#include "ipc/question.h"
+
+/* So long a question waits for its answer, and for a connection. */
+#define KEYS_PASSWORD_PATIENCE_US (60 * SECOND_US)
 
 struct keys_passwords;
 
@@ -19,9 +22,7 @@ struct keys_password_question {
 	const char *relay; /* as smtproutes has it; valid until the answer */
 	const char *user;  /* likewise */
 	uint16_t port;
-	struct keys_passwords *passwords; /* NULL: it is not asked */
-	uint32_t tag;                     /* 0: it waits for the connection */
-	struct keys_password_question *next, *previous;
+	struct ipc_question asked;
 };
 
 /* PATH: the socket of "keys". */
@@ -29,7 +30,7 @@ struct keys_passwords *keys_passwords_new(struct os_loop *loop, const char *path
 /* Questions are not answered any more. NULL is allowed. */
 void keys_passwords_free(struct keys_passwords *passwords);
 
-/* ANSWERED is not called before this returns; while there is no connection, it waits for one. */
+/* ANSWERED is not called before this returns, and at the latest after the patience. */
 void keys_passwords_ask(struct keys_passwords *passwords, struct keys_password_question *question);
 /* Does nothing if it is not asked. */
 void keys_password_cancel(struct keys_password_question *question);

@@ -107,14 +107,6 @@ static bool is_client_below_domain(struct str name, struct str domain)
 	       str_ends_with_nocase(name, domain);
 }
 
-static bool has_class_name(const struct entry *entry, struct str name)
-{
-	if (name.length > 0 && name.data[name.length - 1] == '.') /* as in the DNS */
-		name.length--;
-	return str_equal_nocase(name, entry->name) ||
-	       (entry->kind == CONFIG_CLASS_DOMAIN && is_client_below_domain(name, entry->name));
-}
-
 static bool is_by_name(const struct entry *entry)
 {
 	return entry->kind == CONFIG_CLASS_HOST || entry->kind == CONFIG_CLASS_DOMAIN;
@@ -122,8 +114,13 @@ static bool is_by_name(const struct entry *entry)
 
 static bool has_host(const struct entry *entry, struct str name, const struct in6_addr *address)
 {
-	if (is_by_name(entry))
-		return has_class_name(entry, name);
+	if (is_by_name(entry)) {
+		if (name.length > 0 && name.data[name.length - 1] == '.') /* as in the DNS */
+			name.length--;
+		return str_equal_nocase(name, entry->name) ||
+		       (entry->kind == CONFIG_CLASS_DOMAIN &&
+			is_client_below_domain(name, entry->name));
+	}
 	return entry->kind == CONFIG_CLASS_ALL || network_has(&entry->network, address);
 }
 

@@ -100,20 +100,13 @@ void limit_clients_clear(const struct limit_memory *memory, size_t row)
 	atomic_store(&area->used, 0);
 }
 
-static struct bucket *client_bucket_of(struct clients_area *area, size_t buckets, uint64_t key,
-				       unsigned which)
-{
-	uint64_t part = which == 0 ? key & UINT32_MAX : key >> 32;
-
-	return &area->buckets[part % buckets];
-}
-
 /* The slot with KEY among those where CLIENT_KEY may be: KEY is the same, or 0. */
 static struct client_slot *find_client_slot(struct clients_area *area, size_t buckets,
 					    uint64_t client_key, uint64_t key)
 {
 	for (unsigned which = 0; which < BUCKETS_OF_KEY; which++) {
-		struct bucket *bucket = client_bucket_of(area, buckets, client_key, which);
+		uint64_t part = which == 0 ? client_key & UINT32_MAX : client_key >> 32;
+		struct bucket *bucket = &area->buckets[part % buckets];
 
 		for (size_t i = 0; i < BUCKET_SLOTS; i++)
 			if (atomic_load(&bucket->slots[i].key) == key)

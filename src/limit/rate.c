@@ -96,13 +96,6 @@ static void configure_exceeded(struct limit_rates *rates)
 		rates->rules[i].exceeded = &header->rules[i].exceeded;
 }
 
-static void join_group(struct limit_rates *rates, struct rule *rule)
-{
-	struct group *group = &rates->groups[rule->config->count][rule->config->per];
-
-	group->rules[group->count++] = rule;
-}
-
 static void configure_limit_rates(struct limit_rates *rates, const struct config *config)
 {
 	rates->count = config->rate_count;
@@ -117,8 +110,12 @@ static void configure_limit_rates(struct limit_rates *rates, const struct config
 	configure_exceeded(rates);
 	for (unsigned per = 0; per < CONFIG_RATE_PERS; per++)
 		configure_table(rates, per);
-	for (size_t i = 0; i < rates->count; i++)
-		join_group(rates, &rates->rules[i]);
+	for (size_t i = 0; i < rates->count; i++) {
+		struct rule *rule = &rates->rules[i];
+		struct group *group = &rates->groups[rule->config->count][rule->config->per];
+
+		group->rules[group->count++] = rule;
+	}
 }
 
 struct limit_rates *limit_rates_new(const struct limit_memory *memory, const struct config *config)

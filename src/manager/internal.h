@@ -15,6 +15,7 @@
  *   report.c     what helpers report of jobs
  *   said.c       what servers said that changes how mail goes to them
  *   dispatch.c   starts jobs, and ends them
+ *   start.c      what a helper is told of a job
  *   life.c       the table of a message's life (message.h)
  *   decide.c     what a message needs next
  *   unmapped.c   asks where recipients go, and waits for the directory

@@ -103,14 +103,6 @@ static int load_control_of_message(struct manager *manager, struct message *mess
 	return error;
 }
 
-static void log_found(const struct mail_envelope *envelope)
-{
-	log_event(EVENT_MESSAGE_FOUND, log_id(envelope->id), log_str(received, envelope->received),
-		  log_from(envelope->sender),
-		  log_number(recipients, (int64_t)envelope->recipient_count),
-		  log_number(size, (int64_t)envelope->size));
-}
-
 static void take_mapped_deliveries(struct manager *manager, struct message *message,
 				   struct queue_delivery *deliveries, size_t count)
 {
@@ -198,7 +190,12 @@ int message_read(struct manager *manager, struct message *message, struct str te
 		return error;
 	message->id.born_us = message->control->envelope->id.born_us;
 	if (message->facts.is_found)
-		log_found(message->control->envelope);
+		log_event(EVENT_MESSAGE_FOUND, log_id(message->control->envelope->id),
+			  log_str(received, message->control->envelope->received),
+			  log_from(message->control->envelope->sender),
+			  log_number(recipients,
+				     (int64_t)message->control->envelope->recipient_count),
+			  log_number(size, (int64_t)message->control->envelope->size));
 	message->facts.is_found = false;
 	if (message->control->envelope->trigger.length > 0) /* set by whoever queued it */
 		triggers_look(manager->triggers, message->control->envelope->trigger);

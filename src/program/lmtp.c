@@ -18,7 +18,6 @@ static struct dns_resolver *resolver;
 static char *dns_server; /* whom it asks */
 static struct remote_policies *policies;
 static struct remote_places *places; /* of sessions in their classes of hosts */
-static struct child *process;
 
 static void renew_lmtp_process(void *context)
 {
@@ -28,7 +27,6 @@ static void renew_lmtp_process(void *context)
 /* Reads authorities and the system's DNS configuration once. */
 static int open_lmtp(struct child *child)
 {
-	process = child;
 	places = remote_places_new();
 	policies = remote_policies_new(
 		child->config, true,
@@ -41,64 +39,38 @@ static int open_lmtp(struct child *child)
 }
 
 /* Once they are there they stay, as sessions may need them. */
-static void present_certificates_to_lmtp(const struct config *config)
+static void present_certificates_to_lmtp(struct child *child, const struct config *config)
 {
 	char path[108];
 
 	if (remote_policies_certificates(policies) != NULL ||
 	    !config_has_tls_out_certificates(config))
 		return;
-	child_path(process, "keys", path);
-	remote_policies_present(policies, remote_keys_new(process->loop, path));
+	child_path(child, "keys", path);
+	remote_policies_present(policies, remote_keys_new(child->loop, path));
 }
 
 /* Files of authorities that were not read at the start, and another name server, need a new
  * process. */
-static bool fits_lmtp_process(const struct config *config)
+static bool fits_lmtp_process(struct child *child, const struct config *config)
 {
 	bool has_server = dns_server == NULL || strcmp(dns_server, config->dns_server) == 0;
 
-	remote_places_configure(places, config, process->limits);
-	present_certificates_to_lmtp(config);
+	remote_places_configure(places, config, child->limits);
+	present_certificates_to_lmtp(child, config);
 	return remote_policies_configure(policies, config) && has_server;
 }
 
-static void *new_lmtp_transport(struct os_loop *loop, const struct config *config,
+static void *new_lmtp_transport(struct child *child, const struct config *config,
 				const struct config_service *service)
 {
 	struct deliver_lmtp *lmtp;
 
-	present_certificates_to_lmtp(config);
-	remote_places_configure(places, config, process->limits);
-	lmtp = deliver_lmtp_new(loop, config, service, resolver, policies);
+	present_certificates_to_lmtp(child, config);
+	remote_places_configure(places, config, child->limits);
+	lmtp = deliver_lmtp_new(child->loop, config, service, resolver, policies);
 	deliver_lmtp_count(lmtp, places);
 	return lmtp;
-}
-
-static void configure_lmtp_transport(void *transport, const struct config *config,
-				     const struct config_service *service)
-{
-	deliver_lmtp_configure(transport, config, service);
-}
-
-static void deliver_lmtp_job(void *transport, struct deliver_helper_job *job)
-{
-	deliver_lmtp_start(transport, job);
-}
-
-static void drain_lmtp_transport(void *transport)
-{
-	deliver_lmtp_drain(transport);
-}
-
-static void on_lmtp_manager_lost(void *transport)
-{
-	deliver_lmtp_give_up(transport);
-}
-
-static void free_lmtp_transport(void *transport)
-{
-	deliver_lmtp_free(transport);
 }
 
 int main(int argc, char **argv)
@@ -107,11 +79,9 @@ int main(int argc, char **argv)
 		{.kind = CONFIG_SERVICE_LMTP,
 		 .concurrency = CONCURRENCY,
 		 .new = new_lmtp_transport,
-		 .configure = configure_lmtp_transport,
-		 .deliver = deliver_lmtp_job,
-		 .drain = drain_lmtp_transport,
-		 .lost = on_lmtp_manager_lost,
-		 .free = free_lmtp_transport},
+		 .configure = deliver_lmtp_configure,
+		 .jobs = {deliver_lmtp_start, deliver_lmtp_drain, deliver_lmtp_give_up},
+		 .free = deliver_lmtp_free},
 		{0},
 	};
 

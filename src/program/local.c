@@ -1,83 +1,60 @@
 // SPDX-License-Identifier: ISC
 /* local - delivers into mailboxes: one transport for each service of kind maildir or mbox. */
 #include "deliver/local/local.h"
-#include "base/panic.h"
 #include "mailbox/maildir.h"
 #include "os/file/mounts.h"
 #include "os/process/process.h"
 #include "program/kind/service.h"
 #include "supervisor/child/child.h"
-#include <stdlib.h>
 
 enum { CONCURRENCY = 1000 };
 
-static const struct child *process;
+/* Shared by all services, since one has quotas; NULL before. */
+static struct directory *directory;
+static size_t services;
 
-struct local_transport {
-	struct directory *directory; /* NULL: no service has quotas yet */
-	struct deliver_local *local;
-};
-
-static void configure_directory(struct local_transport *transport, struct os_loop *loop,
-				const struct config *config, const struct config_service *service)
+static void prepare_quotas(struct child *child, const struct config *config)
 {
 	char path[108];
 
-	if (transport->directory != NULL) {
-		directory_configure(transport->directory, config);
-	} else if (*service->quota != '\0') {
-		child_path(process, "directory", path);
-		transport->directory = directory_new(loop, config, path);
+	if (directory != NULL)
+		directory_configure(directory, config);
+	for (size_t i = 0; i < config->service_count && directory == NULL; i++) {
+		if (!config_service_is_local(&config->services[i]) ||
+		    *config->services[i].quota == '\0')
+			continue;
+		child_path(child, "directory", path);
+		directory = directory_new(child->loop, config, path);
 	}
 }
 
-static void *new_local_transport(struct os_loop *loop, const struct config *config,
+static bool fits_local_process(struct child *child, const struct config *config)
+{
+	prepare_quotas(child, config);
+	return true;
+}
+
+static void *new_local_transport(struct child *child, const struct config *config,
 				 const struct config_service *service)
 {
-	struct local_transport *transport = memory_alloc_zero(1, sizeof *transport);
-
-	configure_directory(transport, loop, config, service);
-	transport->local = deliver_local_new(loop, config, service, transport->directory);
-	return transport;
+	if (services++ == 0)
+		prepare_quotas(child, config);
+	return deliver_local_new(child->loop, config, service, directory);
 }
 
-static void configure_local_transport(void *context, const struct config *config,
+static void configure_local_transport(void *local, const struct config *config,
 				      const struct config_service *service)
 {
-	struct local_transport *transport = context;
-
-	configure_directory(transport, process->loop, config, service);
-	deliver_local_configure(transport->local, config, service, transport->directory);
+	deliver_local_configure(local, config, service, directory);
 }
 
-static void deliver_local_job(void *context, struct deliver_helper_job *job)
+static void free_local_transport(void *local)
 {
-	struct local_transport *transport = context;
-
-	deliver_local_start(transport->local, job);
-}
-
-static void drain_local_transport(void *context)
-{
-	struct local_transport *transport = context;
-
-	deliver_local_drain(transport->local);
-}
-
-static void on_local_manager_lost(void *context)
-{
-	struct local_transport *transport = context;
-
-	deliver_local_lost(transport->local);
-}
-
-static void free_local_transport(void *context)
-{
-	struct local_transport *transport = context;
-
-	deliver_local_free(transport->local);
-	directory_free(transport->directory);
-	free(transport);
+	deliver_local_free(local);
+	if (--services > 0)
+		return;
+	directory_free(directory);
+	directory = NULL;
 }
 
 /* The directories of mailboxes must exist for the sandbox to allow them; this process creates them
@@ -97,7 +74,6 @@ static int open_local(struct child *child)
 	struct os_process_user user = {0};
 	int error = 0;
 
-	process = child;
 	make_bases(config);
 	if (!config_has_mailbox_owners(config))
 		return 0;
@@ -107,19 +83,21 @@ static int open_local(struct child *child)
 	return error == 0 ? os_process_account_helper(&user) : error;
 }
 
-#define KIND(word)                                                                  \
-	{                                                                           \
-		.kind = CONFIG_SERVICE_##word, .concurrency = CONCURRENCY,          \
-		.new = new_local_transport, .configure = configure_local_transport, \
-		.deliver = deliver_local_job, .drain = drain_local_transport,       \
-		.lost = on_local_manager_lost, .free = free_local_transport         \
+#define KIND(word)                                                                      \
+	{                                                                               \
+		.kind = CONFIG_SERVICE_##word, .concurrency = CONCURRENCY,              \
+		.new = new_local_transport, .configure = configure_local_transport,     \
+		.jobs = {deliver_local_start, deliver_local_drain, deliver_local_lost}, \
+		.free = free_local_transport                                            \
 	}
 
 int main(int argc, char **argv)
 {
 	static const struct service_kind kinds[] = {KIND(MAILDIR), KIND(MBOX), {0}};
 
-	return service_main(
-		argc, argv,
-		&(struct service_program){.name = "local", .kinds = kinds, .open = open_local});
+	return service_main(argc, argv,
+			    &(struct service_program){.name = "local",
+						      .kinds = kinds,
+						      .open = open_local,
+						      .fits = fits_local_process});
 }

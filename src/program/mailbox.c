@@ -2,14 +2,12 @@
 /* mailbox - records messages and files each once: one transport for each service of kind mailbox
  * or imap. "decode" decodes them. */
 #include "deliver/mailbox/mailbox.h"
-#include "base/panic.h"
 #include "deliver/mailbox/open.h"
 #include "deliver/mailbox/prune.h"
 #include "mailbox/maildir.h"
 #include "os/process/process.h"
 #include "program/kind/service.h"
 #include "supervisor/child/child.h"
-#include <stdlib.h>
 
 enum { CONCURRENCY = 1000 };
 
@@ -37,39 +35,27 @@ static void connect_peers(struct os_loop *loop, const struct config *config)
 	mailbox_program.prune = mailbox_prune_new(loop, config);
 }
 
-static void *new_mailbox_transport(struct os_loop *loop, const struct config *config,
+/* What is shared is told once, before the transports. */
+static bool fits_mailbox_process(struct child *child, const struct config *config)
+{
+	(void)child;
+	if (mailbox_program.services > 0) {
+		directory_configure(mailbox_program.directory, config);
+		mailbox_prune_configure(mailbox_program.prune, config);
+	}
+	return mailbox_record_fits(config);
+}
+
+static void *new_mailbox_transport(struct child *child, const struct config *config,
 				   const struct config_service *service)
 {
 	if (mailbox_program.services++ == 0)
-		connect_peers(loop, config);
+		connect_peers(child->loop, config);
 	return deliver_mailbox_new(
-		&(struct deliver_mailbox_peers){.loop = loop,
+		&(struct deliver_mailbox_peers){.loop = child->loop,
 						.decoder = mailbox_program.decoder,
 						.directory = mailbox_program.directory},
 		config, service);
-}
-
-static void configure_mailbox_transport(void *transport, const struct config *config,
-					const struct config_service *service)
-{
-	directory_configure(mailbox_program.directory, config);
-	mailbox_prune_configure(mailbox_program.prune, config);
-	deliver_mailbox_configure(transport, config, service);
-}
-
-static void deliver_mailbox_job(void *transport, struct deliver_helper_job *job)
-{
-	deliver_mailbox_start(transport, job);
-}
-
-static void drain_mailbox_transport(void *transport)
-{
-	deliver_mailbox_drain(transport);
-}
-
-static void on_mailbox_manager_lost(void *transport)
-{
-	deliver_mailbox_lost(transport);
 }
 
 static void free_mailbox_transport(void *transport)
@@ -109,12 +95,12 @@ static int open_mailbox(struct child *child)
 }
 
 /* Both kinds file messages; only their stores differ. */
-#define FILES_ONCE(which)                                                                  \
-	{                                                                                  \
-		.kind = (which), .concurrency = CONCURRENCY, .new = new_mailbox_transport, \
-		.configure = configure_mailbox_transport, .deliver = deliver_mailbox_job,  \
-		.drain = drain_mailbox_transport, .lost = on_mailbox_manager_lost,         \
-		.free = free_mailbox_transport                                             \
+#define FILES_ONCE(which)                                                                     \
+	{                                                                                     \
+		.kind = (which), .concurrency = CONCURRENCY, .new = new_mailbox_transport,    \
+		.configure = deliver_mailbox_configure,                                       \
+		.jobs = {deliver_mailbox_start, deliver_mailbox_drain, deliver_mailbox_lost}, \
+		.free = free_mailbox_transport                                                \
 	}
 
 int main(int argc, char **argv)
@@ -130,5 +116,5 @@ int main(int argc, char **argv)
 						      .file = mailbox_program_file,
 						      .kinds = kinds,
 						      .open = open_mailbox,
-						      .fits = mailbox_record_fits});
+						      .fits = fits_mailbox_process});
 }

@@ -58,17 +58,12 @@ void qmtp_answer_recipient(struct qmtp_server *s, const struct mail_verdict *ver
 	buffer_append(&p->lengths, &length, sizeof length);
 }
 
-static void tell_qmtp_answer(const struct qmtp_server *s, struct str answer)
+static void give_qmtp_answer(struct qmtp_server *s, struct str answer)
 {
 	const struct smtp_watch *watch = &s->service->watch;
 
 	if (smtp_watch_is_on(watch))
 		watch->line(s->peer.context, SMTP_SAID_BY_SERVER, answer);
-}
-
-static void give_qmtp_answer(struct qmtp_server *s, struct str answer)
-{
-	tell_qmtp_answer(s, answer);
 	buffer_append_str(&s->output, answer);
 }
 

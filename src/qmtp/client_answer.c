@@ -16,13 +16,6 @@ static enum qmtp_answer_state take_answer_length(struct qmtp_answer *answer, str
 	return QMTP_ANSWER_MORE;
 }
 
-static bool is_status_answer(const struct qmtp_answer *answer)
-{
-	char first = buffer_data(&answer->text)[0];
-
-	return first == 'K' || first == 'Z' || first == 'D';
-}
-
 static enum qmtp_answer_state take_answer_text(struct qmtp_answer *answer, struct str *input)
 {
 	size_t left = (size_t)answer->length.value - answer->text.length;
@@ -31,7 +24,8 @@ static enum qmtp_answer_state take_answer_text(struct qmtp_answer *answer, struc
 
 	buffer_append(&answer->text, input->data, count);
 	*input = str_skip(*input, count);
-	if (!is_status_answer(answer))
+	char first = buffer_data(&answer->text)[0];
+	if (!(first == 'K' || first == 'Z' || first == 'D'))
 		return QMTP_ANSWER_MALFORMED;
 	if (count < left || input->length == 0)
 		return QMTP_ANSWER_MORE;

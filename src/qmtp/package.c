@@ -79,20 +79,15 @@ void qmtp_package_text_end(struct qmtp_package *p)
 		qmtp_package_refuse(p, refusal);
 }
 
-static void tell_package_message(const struct qmtp_server *s, const struct qmtp_package *p)
-{
-	const struct smtp_watch *watch = &s->service->watch;
-
-	if (smtp_watch_is_on(watch))
-		smtp_watch_tell_message(watch, s->peer.context, p->text.size);
-}
-
 void qmtp_package_end(struct qmtp_server *s)
 {
 	static const struct mail_verdict nobody = {MAIL_FAIL, "5.5.4", "No recipients"};
 	struct qmtp_package *p = qmtp_package_current(s);
 
-	tell_package_message(s, p);
+	const struct smtp_watch *watch = &s->service->watch;
+
+	if (smtp_watch_is_on(watch))
+		smtp_watch_tell_message(watch, s->peer.context, p->text.size);
 	if (p->recipient_count == 0)
 		qmtp_package_refuse(p, &nobody);
 	else if (qmtp_is_qmqp(s) &&
@@ -115,13 +110,19 @@ static void report_package_refusal(const struct qmtp_server *s, const struct qmt
 		.code = smtp_verdict_code(&p->verdict),
 		.status = p->verdict.status,
 		.text = p->verdict.text,
-		.is_message = true,
+		.is_message = p->envelope->recipient_count > 0,
 		.envelope = p->envelope,
 		.message_id = smtp_text_message_id(&p->text),
 	};
 
 	if (s->service->on_refusal != NULL)
 		s->service->on_refusal(s->peer.context, &refusal);
+}
+
+/* Refused recipients were reported one by one. A package of QMTP to nobody has no answer. */
+static bool is_unreported(const struct qmtp_server *s, const struct qmtp_package *p)
+{
+	return p->envelope->recipient_count > 0 || (qmtp_is_qmqp(s) && p->recipient_count == 0);
 }
 
 /* A message that was accepted, or one more error; and one more package in any case. */
@@ -142,7 +143,7 @@ void qmtp_package_decide(struct qmtp_server *s, struct qmtp_package *p,
 			 const struct mail_verdict *verdict)
 {
 	p->verdict = *verdict;
-	if (verdict->class != MAIL_OK && p->envelope->recipient_count > 0)
+	if (verdict->class != MAIL_OK && is_unreported(s, p))
 		report_package_refusal(s, p);
 	p->phase = QMTP_PHASE_DECIDED;
 	qmtp_package_discard(p);

@@ -227,14 +227,6 @@ static void take_coding(struct qmtp_server *s, char byte)
 	begin_text(s, byte == '\n' ? SMTP_TEXT_FEEDS : SMTP_TEXT_COUNTED);
 }
 
-static void keep_address(struct qmtp_server *s, const char *data, size_t length)
-{
-	size_t room = QMTP_SERVER_ADDRESS_MAX - s->address.length;
-
-	s->is_cut |= length > room;
-	buffer_append(&s->address, data, length < room ? length : room);
-}
-
 /* Bytes of a message or an address. */
 static size_t take_counted(struct qmtp_server *s, const char *data, size_t length)
 {
@@ -248,8 +240,12 @@ static size_t take_counted(struct qmtp_server *s, const char *data, size_t lengt
 	s->left -= length;
 	if (s->state == QMTP_STATE_TEXT)
 		qmtp_package_text(qmtp_package_current(s), data, length);
-	else
-		keep_address(s, data, length);
+	else {
+		size_t room = QMTP_SERVER_ADDRESS_MAX - s->address.length;
+
+		s->is_cut |= length > room;
+		buffer_append(&s->address, data, length < room ? length : room);
+	}
 	return length;
 }
 

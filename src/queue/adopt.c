@@ -254,12 +254,6 @@ static int flush_adopted_group(struct adopt *adopt)
 	return first_error;
 }
 
-static void abandon_adopted_group(struct adopt *adopt)
-{
-	for (size_t i = 0; i < adopt->made_count; i++)
-		queue_message_abandon(adopt->made[i]);
-}
-
 /* --- each message --- */
 
 static int leave_message_there(struct adopt *adopt, uint64_t number, const char *why)
@@ -382,7 +376,8 @@ int queue_adopt(struct queue_store *there, struct queue_intake *here,
 	adopt->here = here;
 	adopt->options = options;
 	result = adopt_all(adopt);
-	abandon_adopted_group(adopt);
+	for (size_t i = 0; i < adopt->made_count; i++)
+		queue_message_abandon(adopt->made[i]);
 	free(adopt->there.services);
 	free(adopt);
 	return result;

@@ -158,13 +158,6 @@ static bool next_due_line(struct queue_due_reader *reader, struct queue_due *due
 	return true;
 }
 
-static void add_item(struct queue_due_reader *reader, struct queue_due due)
-{
-	reader->items =
-		memory_grow(reader->items, reader->count, &reader->capacity, sizeof *reader->items);
-	reader->items[reader->count++] = due;
-}
-
 static int compare_due_numbers(const void *a, const void *b)
 {
 	uint64_t left = ((const struct queue_due *)a)->number;
@@ -189,7 +182,9 @@ static void read_directory(struct queue_due_reader *reader)
 			reader->x = (uint32_t)(due.number % reader->store->split);
 		else if (due.number % reader->store->split != reader->x)
 			break;
-		add_item(reader, due);
+		reader->items = memory_grow(reader->items, reader->count, &reader->capacity,
+					    sizeof *reader->items);
+		reader->items[reader->count++] = due;
 		buffer_consume(&reader->text, length);
 	}
 	if (reader->count > 1)

@@ -22,13 +22,6 @@ static void tell_stray(const struct queue_walk *walk, void (*stray)(const char *
 	stray(path);
 }
 
-static void leave_directory(struct queue_walk *walk)
-{
-	os_file_list_close(walk->list);
-	walk->list = NULL;
-	walk->x++;
-}
-
 static int enter_directory(struct queue_walk *walk)
 {
 	char path[QUEUE_PATH_SIZE];
@@ -49,8 +42,11 @@ int queue_walk_next(struct queue_walk *walk, uint64_t *number_out, void (*stray)
 		if (result < 0)
 			return result;
 		result = os_file_list_next(walk->list, &walk->entry);
-		if (result <= 0)
-			leave_directory(walk);
+		if (result <= 0) {
+			os_file_list_close(walk->list);
+			walk->list = NULL;
+			walk->x++;
+		}
 		if (result < 0)
 			return result;
 		if (result == 0)

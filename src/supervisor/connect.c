@@ -22,7 +22,7 @@ static bool may_process_connect_to(const struct process *process, const char *pa
 	if (program->may_connect != NULL && program->may_connect(config, path))
 		return true;
 	return strncmp(path, config->run, run) == 0 && path[run] == '/' &&
-	       supervisor_program_has_target(program, path + run + 1);
+	       confine_process_has_target(confine_process_find(program->name), path + run + 1);
 }
 
 /* Of this machine, for the moment: who gets no answer asks again. */

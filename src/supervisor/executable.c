@@ -36,13 +36,12 @@ static void open_executable(struct supervisor *supervisor, const char *file)
 
 void supervisor_open_executables(struct supervisor *supervisor)
 {
-	for (size_t i = 0; i < SUPERVISOR_PROGRAMS; i++) {
-		const char *file;
+	const struct confine_process *process;
+	const char *file;
 
-		for (size_t k = 0;
-		     (file = supervisor_program_file(&supervisor_programs[i], k)) != NULL; k++)
+	for (size_t i = 0; (process = confine_process_at(i)) != NULL; i++)
+		for (size_t k = 0; (file = confine_process_file(process, k)) != NULL; k++)
 			open_executable(supervisor, file);
-	}
 }
 
 pid_t supervisor_run_executable(const struct supervisor *supervisor, const char *file,

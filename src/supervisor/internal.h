@@ -6,6 +6,7 @@
 #define SUPERVISOR_INTERNAL_H
 
 #include "base/hash.h"
+#include "confine/process.h"
 #include "ipc/channel.h"
 #include "limit/count.h"
 #include "log/event.h"
@@ -102,7 +103,7 @@ struct inherited_socket {
 };
 
 enum {
-	SERVE_EXECUTABLES_MAX = SUPERVISOR_PROGRAMS * SUPERVISOR_FILES_MAX,
+	SERVE_EXECUTABLES_MAX = SUPERVISOR_PROGRAMS * PROCESS_FILES_MAX,
 	SERVE_EXECUTABLE_PATH_SIZE = OS_PROCESS_PATH_SIZE + 32,
 };
 

@@ -108,7 +108,7 @@ static void replace_expendable_process(const struct process *asker, struct str n
 
 	if (snprintf(socket, sizeof socket, STR_FORMAT, STR_ARGUMENTS(name)) >=
 		    (int)sizeof socket ||
-	    !supervisor_program_has_target(asker->program, socket))
+	    !confine_process_has_target(confine_process_find(asker->program->name), socket))
 		return;
 	for (size_t i = 0; i < supervisor->process_count; i++) {
 		const struct process *process = &supervisor->processes[i];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "supervisor/program.h"
+#include "confine/process.h"
 #include "filing/decode/protocol.h"
 #include "os/clock.h"
 #include "supervisor/start/backend.h"
@@ -97,19 +98,12 @@ static bool is_lmtp_server(const struct config *config, const char *path)
 
 /* In the order in which they are started. */
 const struct supervisor_program supervisor_programs[SUPERVISOR_PROGRAMS] = {
-	{.name = "queue",
-	 .turn = TURN_LAST,
-	 .sockets = {"queue", "submit"},
-	 .pace = &ONES_OWN,
-	 .writes_log = true},
+	{.name = "queue", .turn = TURN_LAST, .pace = &ONES_OWN, .writes_log = true},
 	{.name = "directory",
 	 .turn = TURN_DIRECTORY,
 	 .count = has_directory_count,
 	 .is_wanted = is_directory_configured,
 	 .file = backend_directory_program,
-	 .files = {"directory", "directory-postgresql", "directory-ldap"},
-	 .sockets = {"directory", "socketmap"},
-	 .targets = {"keys"},
 	 .may_connect = is_server,
 	 .pace = &ONES_OWN,
 	 .is_told_seen = true},
@@ -117,58 +111,37 @@ const struct supervisor_program supervisor_programs[SUPERVISOR_PROGRAMS] = {
 	 .turn = TURN_DIRECTORY,
 	 .is_wanted = has_programs,
 	 .becomes_others = has_program_owners,
-	 .sockets = {"launch"},
 	 .pace = &ONES_OWN,
 	 .writes_log = true},
-	{.name = "names",
-	 .turn = TURN_DIRECTORY,
-	 .is_wanted = has_client_names,
-	 .sockets = {"names"},
-	 .pace = &ONES_OWN},
+	{.name = "names", .turn = TURN_DIRECTORY, .is_wanted = has_client_names, .pace = &ONES_OWN},
 	{.name = "keys",
 	 .turn = TURN_DIRECTORY,
 	 .is_wanted = has_secrets,
 	 .keeps_rights = true,
-	 .sockets = {"keys"},
 	 .pace = &ONES_OWN},
 	{.name = "auth",
 	 .turn = TURN_DIRECTORY,
 	 .is_wanted = config_has_auth,
 	 .file = backend_auth_program,
-	 .files = {"auth", "auth-ldap"},
 	 .keeps_rights = true,
-	 .sockets = {"auth"},
-	 .targets = {"directory"},
 	 .may_connect = is_dovecot,
 	 .pace = &ONES_OWN},
-	{.name = "policy",
-	 .turn = TURN_DIRECTORY,
-	 .is_wanted = has_policies,
-	 .sockets = {"policy"},
-	 .targets = {"queue"},
-	 .pace = &ONES_OWN},
+	{.name = "policy", .turn = TURN_DIRECTORY, .is_wanted = has_policies, .pace = &ONES_OWN},
 	{.name = "decode",
 	 .turn = TURN_DIRECTORY,
 	 .count = decode_count,
 	 .is_wanted = config_has_recording_service,
-	 .sockets = DECODE_SOCKETS,
 	 .has_socket_each = true,
 	 .is_expendable = true,
 	 .pace = &ONES_OWN},
 	{.name = "send",
 	 .turn = TURN_MANAGER,
-	 .sockets = {"send", "notify"},
-	 .targets = {"queue"},
 	 .pace = &ONES_OWN,
 	 .writes_log = true,
 	 .counts = true},
-	{.name = "resolve",
-	 .turn = TURN_HELPERS,
-	 .targets = {"send", "directory"},
-	 .pace = &ONES_OWN},
+	{.name = "resolve", .turn = TURN_HELPERS, .pace = &ONES_OWN},
 	{.name = "remote",
 	 .turn = TURN_HELPERS,
-	 .targets = {"send", "keys", "policy"},
 	 .pace = &ONES_OWN,
 	 .is_watched = true,
 	 .counts = true,
@@ -176,7 +149,6 @@ const struct supervisor_program supervisor_programs[SUPERVISOR_PROGRAMS] = {
 	{.name = "lmtp",
 	 .turn = TURN_HELPERS,
 	 .is_wanted = has_lmtp_servers,
-	 .targets = {"send", "keys"},
 	 .may_connect = is_lmtp_server,
 	 .pace = &SERVERS,
 	 .is_watched = true,
@@ -186,33 +158,26 @@ const struct supervisor_program supervisor_programs[SUPERVISOR_PROGRAMS] = {
 	 .turn = TURN_HELPERS,
 	 .is_wanted = config_has_local_service,
 	 .becomes_others = config_has_mailbox_owners,
-	 .targets = {"send", "directory"},
 	 .pace = &ONES_OWN,
 	 .has_site_key = true},
 	{.name = "mailbox",
 	 .turn = TURN_HELPERS,
 	 .is_wanted = config_has_recording_service,
 	 .file = backend_mailbox_program,
-	 .files = {"mailbox", "mailbox-postgresql", "mailbox-mariadb"},
-	 .targets = {"send", "directory", "decode", "decode2"},
 	 .pace = &SERVERS},
 	{.name = "pipe",
 	 .turn = TURN_HELPERS,
 	 .is_wanted = has_programs,
-	 .targets = {"send", "launch"},
 	 .pace = &ONES_OWN,
 	 .has_site_key = true},
 	{.name = "list",
 	 .turn = TURN_HELPERS,
 	 .is_wanted = is_directory_configured,
-	 .targets = {"send", "queue", "directory"},
 	 .pace = &ONES_OWN,
 	 .has_site_key = true},
 	{.name = "qmtpd",
 	 .turn = TURN_INTAKE,
 	 .is_wanted = config_has_qmtp,
-	 .sockets = {"qmtp"},
-	 .targets = {"queue", "directory", "names", "keys"},
 	 .pace = &ONES_OWN,
 	 .is_watched = true,
 	 .counts = true,
@@ -220,37 +185,17 @@ const struct supervisor_program supervisor_programs[SUPERVISOR_PROGRAMS] = {
 	{.name = "smtpd",
 	 .turn = TURN_INTAKE,
 	 .count = smtpd_count,
-	 .sockets = {"listen"},
-	 .targets = {"queue", "directory", "names", "keys", "auth"},
 	 .pace = &ONES_OWN,
 	 .is_watched = true,
 	 .counts = true,
 	 .has_site_key = true},
 };
 
-const char *supervisor_program_file(const struct supervisor_program *program, size_t i)
-{
-	if (program->file == NULL)
-		return i == 0 ? program->name : NULL;
-	return i < SUPERVISOR_FILES_MAX ? program->files[i] : NULL;
-}
-
 bool supervisor_program_has_socket(const struct supervisor_program *program, unsigned number,
 				   const char *name)
 {
-	size_t length = strcspn(name, " ");
+	ptrdiff_t place = confine_process_socket(confine_process_find(program->name),
+						 str_slice(name, strcspn(name, " ")));
 
-	for (size_t i = 0; i < SUPERVISOR_SOCKETS_MAX && program->sockets[i] != NULL; i++)
-		if (strlen(program->sockets[i]) == length &&
-		    memcmp(program->sockets[i], name, length) == 0)
-			return !program->has_socket_each || i == number;
-	return false;
-}
-
-bool supervisor_program_has_target(const struct supervisor_program *program, const char *name)
-{
-	for (size_t i = 0; i < SUPERVISOR_TARGETS_MAX && program->targets[i] != NULL; i++)
-		if (strcmp(program->targets[i], name) == 0)
-			return true;
-	return false;
+	return place >= 0 && (!program->has_socket_each || place == (ptrdiff_t)number);
 }

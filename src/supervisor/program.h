@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /*
  * supervisor/program.h - the table of programs that the supervisor starts, and of what it does
- * for each. What they may do is in confine/sandbox.c, and what can be observed of them in
- * confine/rights/rights.h.
+ * for each. Their sockets and connections are in confine/process.h, what they may do in
+ * confine/sandbox.c, and what can be observed of them in confine/rights/rights.h.
  */
 #ifndef SUPERVISOR_PROGRAM_H
 #define SUPERVISOR_PROGRAM_H
@@ -11,9 +11,6 @@
 
 enum {
 	SUPERVISOR_PROGRAMS = 18,
-	SUPERVISOR_SOCKETS_MAX = 2,
-	SUPERVISOR_TARGETS_MAX = 5,
-	SUPERVISOR_FILES_MAX = 3,
 };
 
 /* The order of a stop: first the intake, while what it has accepted can still be queued; then the
@@ -36,23 +33,17 @@ struct supervisor_program {
 	bool (*is_wanted)(const struct config *config);
 	/* The executable's file name. NULL: NAME. */
 	const char *(*file)(const struct config *config);
-	/* All that FILE may return, if it is not NULL. */
-	const char *files[SUPERVISOR_FILES_MAX];
 	/* Whether it must be able to change to the owners of mailboxes or programs. NULL: never. */
 	bool (*becomes_others)(const struct config *config);
 	/* It keeps the capabilities in the table of rights, also as a user of its own, if the
 	 * supervisor has them. */
 	bool keeps_rights;
-	/* Sockets that it gets, by their names in child.h up to the space. */
-	const char *sockets[SUPERVISOR_SOCKETS_MAX];
-	/* Of several processes, each gets one of them, and there are as many. */
+	/* Of several processes, each gets one of its sockets, and there are as many. */
 	bool has_socket_each;
 	/* It dies over what strangers send: is started again at once, and killed if a process that
 	 * asks it says that it does not answer (CHILD_REPLACE). */
 	bool is_expendable;
-	/* Sockets in the run directory to which connections are made for it, */
-	const char *targets[SUPERVISOR_TARGETS_MAX];
-	/* and whether to PATH. NULL: no other. */
+	/* Whether connections are made for it also to PATH. NULL: to no other. */
 	bool (*may_connect)(const struct config *config, const char *path);
 	const struct supervisor_pace *pace;
 	bool writes_log;   /* directly; others have a pipe to the supervisor */
@@ -64,12 +55,7 @@ struct supervisor_program {
 
 extern const struct supervisor_program supervisor_programs[SUPERVISOR_PROGRAMS];
 
-/* The file names of PROGRAM's executables, from I = 0 on; NULL: no more. */
-const char *supervisor_program_file(const struct supervisor_program *program, size_t i);
 /* Whether process NUMBER, from 0 on, of PROGRAM uses the socket called NAME. */
 bool supervisor_program_has_socket(const struct supervisor_program *program, unsigned number,
 				   const char *name);
-/* Whether connections to the socket called NAME in the run directory are made for it. */
-bool supervisor_program_has_target(const struct supervisor_program *program, const char *name);
-
 #endif

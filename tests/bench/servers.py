@@ -111,7 +111,7 @@ user = ""
 queue = "{self.queue}"
 run = "{directory}/run"
 maxsessions = 20000
-{self._doors(submission)}
+{self._listeners(submission)}
 {f'listen qmtp {{ address = "127.0.0.1:{self.qmtp_port}" }}' if qmtp else ""}
 service held {{ kind = maildir path = "{directory}/held/%u" }}
 service lmtp {{ kind = lmtp address = "127.0.0.1:{sink_port}" }}
@@ -140,7 +140,7 @@ smtproutes = {{ {"".join(f'"{route}", ' for route in routes)}
             self.stop()
             raise
 
-    def _doors(self, submission):
+    def _listeners(self, submission):
         if not submission:
             return f"""relay_from = {{ "127.0.0.0/8" }}
 listen smtp {{ address = {{ "127.0.0.1:{self.port}" }} }}"""

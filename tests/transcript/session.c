@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "session.h"
+#include "refusals.h"
 
 static const struct mail_id ID = {457, 1795163591482913};
 
@@ -19,12 +20,20 @@ static struct str mechanisms(void *context)
 	return str_from(session->has_tls ? within : clear);
 }
 
+static void on_refusal(void *context, const struct smtp_refusal *refusal)
+{
+	struct session *session = context;
+
+	refusals_note(&session->reported, refusal);
+}
+
 void session_init(struct session *session)
 {
 	*session = (struct session){
 		.service = {.protocol = SMTP_PROTOCOL_SMTP,
 			    .stage = MAIL_STAGE_ARRIVE,
 			    .hostname = "mx.example.org",
+			    .on_refusal = on_refusal,
 			    .mechanisms = mechanisms,
 			    .now_us = now_us,
 			    /* marks of which the transcripts have: header/loop.h */
@@ -45,6 +54,7 @@ void session_clear(struct session *session)
 	smtp_server_free(session->server);
 	buffer_clear(&session->kept);
 	buffer_clear(&session->output);
+	buffer_clear(&session->reported);
 	buffer_clear(&session->file);
 	buffer_clear(&session->traces);
 	buffer_clear(&session->messages);
@@ -68,6 +78,9 @@ static void flush(struct session *session)
 {
 	struct buffer *output = smtp_server_output(session->server);
 
+	check(session, refusals_have_replies(&session->reported, buffer_view(output)),
+	      "a refusal that is not reported");
+	buffer_reset(&session->reported);
 	buffer_append_str(&session->output, buffer_view(output));
 	buffer_clear(output);
 }

@@ -32,6 +32,7 @@ struct session {
 	size_t answers_used;
 	struct buffer kept;      /* input not consumed yet */
 	struct buffer output;    /* all replies */
+	struct buffer reported;  /* refusals; of SMTP since the last reply */
 	struct buffer file;      /* the message being received */
 	size_t trace_size;       /* of its trace headers */
 	struct buffer traces;    /* the trace headers of all messages committed */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "base/panic.h"
 #include "qmtp/server.h"
+#include "refusals.h"
 #include "session.h"
 #include <stdlib.h>
 
@@ -21,12 +22,20 @@ struct qmtp_play {
 	size_t pending_count;
 };
 
+static void on_refusal(void *context, const struct smtp_refusal *refusal)
+{
+	struct session *session = context;
+
+	refusals_note(&session->reported, refusal);
+}
+
 void session_init(struct session *session)
 {
 	*session = (struct session){
 		.service = {.protocol = SMTP_PROTOCOL_QMTP,
 			    .stage = MAIL_STAGE_ARRIVE,
 			    .hostname = "mx.example.org",
+			    .on_refusal = on_refusal,
 			    /* marks of which the transcripts have: header/loop.h */
 			    .site_key = {0x0706050403020100, 0x0f0e0d0c0b0a0908},
 			    .limits = {.message_size = 1000000,
@@ -49,6 +58,7 @@ void session_clear(struct session *session)
 	free(play);
 	buffer_clear(&session->kept);
 	buffer_clear(&session->output);
+	buffer_clear(&session->reported);
 	buffer_clear(&session->traces);
 	buffer_clear(&session->messages);
 	buffer_clear(&session->envelopes);
@@ -56,6 +66,7 @@ void session_clear(struct session *session)
 
 void session_start(struct session *session)
 {
+	session->peer.context = session;
 	session->qmtp = memory_alloc_zero(1, sizeof *session->qmtp);
 	session->qmtp->server = qmtp_server_new(&session->service, session->peer);
 }
@@ -70,6 +81,8 @@ static void flush(struct session *session)
 {
 	struct buffer *output = qmtp_server_output(session->qmtp->server);
 
+	check(session, refusals_have_answers(&session->reported, buffer_view(output)),
+	      "a refusal that is not reported");
 	buffer_append_str(&session->output, buffer_view(output));
 	buffer_clear(output);
 }

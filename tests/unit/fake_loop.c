@@ -289,11 +289,20 @@ void os_watch_free(struct os_watch *watch)
 bool fake_play_file(void)
 {
 	for (struct os_watch *watch = world.files; watch != NULL; watch = watch->next) {
-		struct pollfd file = {.fd = watch->descriptor, .events = POLLIN};
+		struct pollfd file = {.fd = watch->descriptor};
+		unsigned events = OS_WATCH_NONE;
 
-		if (!(watch->events & OS_WATCH_READ) || poll(&file, 1, 0) < 1)
+		if ((watch->events & OS_WATCH_READ) != 0)
+			file.events |= POLLIN;
+		if ((watch->events & OS_WATCH_WRITE) != 0)
+			file.events |= POLLOUT;
+		if (file.events == 0 || poll(&file, 1, 0) < 1)
 			continue;
-		watch->call(watch->context, OS_WATCH_READ);
+		if ((file.revents & ~POLLOUT) != 0)
+			events |= watch->events & OS_WATCH_READ;
+		if ((file.revents & ~POLLIN) != 0)
+			events |= watch->events & OS_WATCH_WRITE;
+		watch->call(watch->context, events);
 		return true;
 	}
 	return false;

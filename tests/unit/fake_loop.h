@@ -41,7 +41,8 @@ bool fake_is_polite(int socket);
 bool fake_watch_is_ready(int socket);
 void fake_play_watch(int socket);
 unsigned fake_watched(int socket);
-/* Calls the watch of a file (no connection of ours) that can be read: whether there was one. */
+/* Calls the watch of a file (no connection of ours) for which it waits no more: whether there was
+ * one. */
 bool fake_play_file(void);
 /* How many timers run; the next one is played, and time passes. */
 unsigned fake_timers(void);

@@ -135,7 +135,7 @@ unsigned os_load_average(void)
 	return 0;
 }
 
-/* No configuration here has classes of hosts: no door is closed. */
+/* No configuration here has classes of hosts: no listener is closed. */
 void os_socket_shut(int listening)
 {
 	(void)listening;

@@ -31,7 +31,7 @@ LONG_FILES = (
     "test_machine_access", "test_names_change", "test_machine_users", "test_mbox", "test_sources", "test_record_servers", "test_mailbox_owners", "test_slow_readers", "test_mailbox_refusals",
     "test_directory_tls", "test_tls_in", "test_shaping", "test_login", "test_mta_sts", "test_processes",
     "test_directory_postgresql", "test_kill_limits", "test_freeze", "test_dsn", "test_many",
-    "test_hostile_doors", "test_record", "test_mailbox_away", "test_kill", "test_lmtp", "test_mailbox_waiting",
+    "test_hostile_listeners", "test_record", "test_mailbox_away", "test_kill", "test_lmtp", "test_mailbox_waiting",
     "test_directory_partition", "test_stop", "test_soak", "test_deliver_by", "test_rates",
     "test_mailbox_folders", "test_never_bounced", "test_sqlite_damage", "test_damage", "test_tls_strength", "test_machine_commands", "test_directory_bulk", "test_clock", "test_hostile_clients", "test_repair", "test_hostile_processes",
     "test_delivery", "test_published_flaws_commands", "test_tls_report", "test_hostile_servers",

@@ -209,13 +209,6 @@ static void note_filing_event(void *context, const struct filing_event *event)
 		complain_about_task(0, "%s", event->text);
 }
 
-static void open_log_of_filing(struct file_task *task)
-{
-	task->has_log = task->config->log_target == CONFIG_LOG_SYSLOG;
-	if (task->has_log)
-		log_settings_apply("mailbox", task->config);
-}
-
 static int exit_status_of_task(const struct file_task *task)
 {
 	const struct mail_verdict *verdict = &task->message.copies[task->own].verdict;
@@ -349,7 +342,9 @@ int mailbox_command_file(const struct command *command, int argc, char **argv)
 		return status;
 	}
 	os_process_private_mask();
-	open_log_of_filing(&task);
+	task.has_log = task.config->log_target == CONFIG_LOG_SYSLOG;
+	if (task.has_log)
+		log_settings_apply("mailbox", task.config);
 	task.arena = arena_new();
 	status = run_filing_task(&task);
 	arena_free(task.arena);

@@ -12,19 +12,14 @@ struct mailbox_listed {
 	char key[]; /* user, NUL, folder */
 };
 
-static void append_key(struct buffer *out, const struct record_mailbox *mailbox)
-{
-	buffer_append_str(out, mailbox->user);
-	buffer_append_byte(out, '\0');
-	buffer_append_str(out, mailbox->folder);
-}
-
 void mailbox_list_add(struct mailbox_list *list, const struct record_mailbox *mailbox)
 {
 	struct buffer key CLEANUP(buffer_clear) = {0};
 	struct mailbox_listed *known;
 
-	append_key(&key, mailbox);
+	buffer_append_str(&key, mailbox->user);
+	buffer_append_byte(&key, '\0');
+	buffer_append_str(&key, mailbox->folder);
 	HASH_FIND(hh, list->table, buffer_data(&key), key.length, known);
 	if (known != NULL)
 		return;

@@ -35,16 +35,11 @@ struct repair_task {
 
 /* ---- what is printed ---- */
 
-static void end_progress(struct repair_task *task)
+static void flush_repair_findings(struct repair_task *task)
 {
 	if (task->has_progress)
 		fputc('\n', stderr);
 	task->has_progress = false;
-}
-
-static void flush_repair_findings(struct repair_task *task)
-{
-	end_progress(task);
 	mailbox_command_print(&task->out);
 	buffer_truncate(&task->out, 0);
 }

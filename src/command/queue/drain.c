@@ -85,13 +85,6 @@ static int retry_all_mail(const struct command *command, struct config *config,
 	return error;
 }
 
-static void say_how_many(uint64_t count, bool json)
-{
-	if (!json)
-		fprintf(stderr, "%llu %s left\n", (unsigned long long)count,
-			count == 1 ? "message is" : "messages are");
-}
-
 /* Says how many messages there are when that is another number, now and then. */
 static int wait_until_empty(struct queue_store *store, const struct config *config,
 			    int64_t timeout_us, bool json, uint64_t *count_out)
@@ -109,7 +102,9 @@ static int wait_until_empty(struct queue_store *store, const struct config *conf
 		    !is_running(config))
 			return error;
 		if (*count_out != said && now_us - said_us >= PROGRESS_US) {
-			say_how_many(*count_out, json);
+			if (!json)
+				fprintf(stderr, "%llu %s left\n", (unsigned long long)*count_out,
+					*count_out == 1 ? "message is" : "messages are");
 			said = *count_out;
 			said_us = now_us;
 		}

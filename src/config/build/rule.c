@@ -152,14 +152,6 @@ static void check_rule_settings(struct rules *rules, size_t index, struct config
 	count_rule(rules, rule, section, problems);
 }
 
-static void fill_rule_settings(struct config *config, const struct config_tree_section *section,
-			       struct config_rule *rule, struct config_problems *problems)
-{
-	rule->name = arena_copy(config->arena, str_from(section->title));
-	rule->service = rule->folder = ""; /* where what the file says is reported */
-	config_fill_section(config, section, rule, problems);
-}
-
 void config_add_rules(struct config *config, const struct config_tree *tree,
 		      struct config_problems *problems)
 {
@@ -177,7 +169,10 @@ void config_add_rules(struct config *config, const struct config_tree *tree,
 			return;
 		}
 		rules.sections[index] = s;
-		fill_rule_settings(config, s, &config->rules[index], problems);
+		struct config_rule *rule = &config->rules[index];
+		rule->name = arena_copy(config->arena, str_from(s->title));
+		rule->service = rule->folder = ""; /* where what the file says is reported */
+		config_fill_section(config, s, rule, problems);
 		config->rule_count++;
 		check_rule_settings(&rules, index, problems);
 	}

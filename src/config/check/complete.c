@@ -7,15 +7,6 @@ static bool is_given(const struct config_tree_section *section, const char *sett
 	return config_tree_use(section, setting)->line > 0;
 }
 
-static void complete_listen_tls(const struct config *config, struct config_listen *listen,
-				const struct config_tree_section *section)
-{
-	if (!is_given(section, "tls") && config->certificate_count > 0 && !config_is_qmtp(listen))
-		listen->tls = CONFIG_LISTEN_TLS_STARTTLS;
-	if (!is_given(section, "tls_min_version"))
-		listen->strength.min_version = config->strength.min_version;
-}
-
 /* Only what can succeed is required of clients. */
 static void complete_listen_auth(const struct config *config, struct config_listen *listen,
 				 const struct config_tree_section *section)
@@ -41,7 +32,12 @@ void config_complete_sections(struct config *config, const struct config_tree *t
 
 	for (const struct config_tree_section *s = tree->first; s != NULL; s = s->next) {
 		if (s->kind == CONFIG_SECTION_LISTEN && listens < config->listen_count) {
-			complete_listen_tls(config, &config->listens[listens], s);
+			struct config_listen *listen = &config->listens[listens];
+			if (!is_given(s, "tls") && config->certificate_count > 0 &&
+			    !config_is_qmtp(listen))
+				listen->tls = CONFIG_LISTEN_TLS_STARTTLS;
+			if (!is_given(s, "tls_min_version"))
+				listen->strength.min_version = config->strength.min_version;
 			complete_listen_auth(config, &config->listens[listens++], s);
 		}
 		if (s->kind == CONFIG_SECTION_TLS) {

@@ -85,7 +85,12 @@ const struct config_setting config_schema_send[] = {
 			"one is given. A more specific route of either setting takes precedence; "
 			"where both have one for the same domain, this one does. The connection "
 			"is plain text, and TLS from its beginning (QMTPS) where remote_tls or a "
-			"section tls demands encryption for the relay: any level above may.")),
+			"section tls demands encryption for the relay: any level above may. QMTP "
+			"carries addresses and text, and nothing else. Mail is returned whose "
+			"sender demands what it cannot say: TLS on the whole way (REQUIRETLS), "
+			"delivery in time or return (BY with R), bytes as they are (BINARYMIME). "
+			"Who asked for reports is told that the mail was relayed; a priority, a "
+			"time to notify at (BY with N) and the original recipient go no further.")),
 	SETTING(ROOT, "fallback_relays", relays,
 		LIST(config, fallback_relays, fallback_relay_count), INITIAL(""),
 		MEANING("Relays for mail whose domain's MX hosts are all unreachable, or have all "

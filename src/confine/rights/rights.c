@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "confine/rights/rights.h"
+#include "confine/process.h"
 #include <linux/capability.h>
 #include <string.h>
 
@@ -30,15 +31,10 @@ static const uint64_t IDENTITIES = CAPABILITY(CAP_SETUID) | CAPABILITY(CAP_SETGI
 	{                                                                                 \
 		RIGHTS_SYSTEM, "/etc/gai.conf", false                                     \
 	}
-#define DIRECTORY_CLIENTS                                                               \
-	{                                                                               \
-		"smtpd", "qmtpd", "resolve", "local", "mailbox", "list", "keys", "auth" \
-	}
-
 /* The programs of process "mailbox"; RIGHTS_RECORD is what the backend of each has. */
 #define RIGHTS_FILES_ONCE(program)                                                                \
 	{                                                                                         \
-		program, "process", FILES, {NULL}, {"send", "directory", "decode"},               \
+		program, "process", FILES,                                                        \
 			RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_OUTSIDE |            \
 				RIGHTS_CONFINED,                                                  \
 		{                                                                                 \
@@ -54,29 +50,13 @@ static const struct rights table[] = {
 	{"stagepost", /* the supervisor */
 	 "root or its own",
 	 UINT64_MAX,
-	 {"all"},
-	 {"all"},
 	 RIGHTS_PIPES | RIGHTS_LOG,
 	 {{RIGHTS_RUN, "stagepost.pid", true}, {RIGHTS_PROGRAMS, "", false}}},
-	{"smtpd",
-	 "process",
-	 0,
-	 {"listen"},
-	 {"queue", "directory", "names", "keys", "auth"},
-	 RIGHTS_CLIENTS | RIGHTS_CONFINED,
-	 {CONTENT_TO_WRITE}},
-	{"qmtpd",
-	 "process",
-	 0,
-	 {"qmtp"},
-	 {"queue", "directory", "names", "keys"},
-	 RIGHTS_CLIENTS | RIGHTS_CONFINED,
-	 {CONTENT_TO_WRITE}},
+	{"smtpd", "process", 0, RIGHTS_CLIENTS | RIGHTS_CONFINED, {CONTENT_TO_WRITE}},
+	{"qmtpd", "process", 0, RIGHTS_CLIENTS | RIGHTS_CONFINED, {CONTENT_TO_WRITE}},
 	{"queue",
 	 "owner",
 	 FILES,
-	 {"queue", "submit"},
-	 {"smtpd", "qmtpd", "list", "policy", "send"},
 	 RIGHTS_OUTSIDE | RIGHTS_CONFINED | RIGHTS_LOG,
 	 {{RIGHTS_QUEUE, ".", false},
 	  {RIGHTS_QUEUE, "lock/queue", true},
@@ -89,8 +69,6 @@ static const struct rights table[] = {
 	{"send",
 	 "owner",
 	 FILES,
-	 {"send", "notify"},
-	 {"queue", "resolve", "remote", "lmtp", "local", "mailbox", "pipe", "list"},
 	 RIGHTS_CONFINED | RIGHTS_LOG,
 	 {{RIGHTS_QUEUE, ".", false},
 	  {RIGHTS_QUEUE, "lock/send", true},
@@ -107,41 +85,27 @@ static const struct rights table[] = {
 	  {RIGHTS_QUEUE, "litter", false},
 	  {RIGHTS_SYSTEM, "/proc/stat", false}, /* the load of the processors */
 	  {RIGHTS_SYSTEM, "/proc/fs/ext4", false}}},
-	{"resolve", "process", 0, {NULL}, {"send", "directory"}, RIGHTS_CONFINED, {{0}}},
-	{"list",
-	 "process",
-	 0,
-	 {NULL},
-	 {"send", "queue", "directory"},
-	 RIGHTS_CONFINED,
-	 {CONTENT_TO_READ, CONTENT_TO_WRITE}},
+	{"resolve", "process", 0, RIGHTS_CONFINED, {{0}}},
+	{"list", "process", 0, RIGHTS_CONFINED, {CONTENT_TO_READ, CONTENT_TO_WRITE}},
 	{"names",
 	 "process",
 	 0,
-	 {"names"},
-	 {"smtpd", "qmtpd"},
 	 RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_CONFINED,
 	 {{0}}},
 	{"keys",
 	 "process",
 	 SECRETS,
-	 {"keys"},
-	 {"smtpd", "qmtpd", "remote", "lmtp", "directory"},
 	 RIGHTS_CONFINED | RIGHTS_UNTRACEABLE,
 	 {{RIGHTS_CERTIFICATES, "", false}}},
 	{"auth",
 	 "process",
 	 SECRETS,
-	 {"auth"},
-	 {"smtpd", "directory"},
 	 RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_OUTSIDE | RIGHTS_CONFINED |
 		 RIGHTS_UNTRACEABLE,
 	 {{RIGHTS_TOKENS, "", false}, {RIGHTS_AUTHORITIES, "", false}}},
 	{"auth-ldap",
 	 "process",
 	 SECRETS,
-	 {"auth"},
-	 {"smtpd", "directory"},
 	 RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_OUTSIDE | RIGHTS_CONFINED |
 		 RIGHTS_UNTRACEABLE,
 	 {{RIGHTS_TOKENS, "", false},
@@ -151,31 +115,23 @@ static const struct rights table[] = {
 	{"policy",
 	 "process",
 	 FILES,
-	 {"policy"},
-	 {"remote", "queue"},
 	 RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_CONFINED,
 	 {{RIGHTS_POLICIES, "", true}, {RIGHTS_AUTHORITIES, "", false}}},
-	{"decode", "process", 0, {"decode", "decode2"}, {"mailbox"}, RIGHTS_CONFINED, {{0}}},
+	{"decode", "process", 0, RIGHTS_CONFINED, {{0}}},
 	{"remote",
 	 "process",
 	 0,
-	 {NULL},
-	 {"send", "keys", "policy"},
 	 RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_CONFINED | RIGHTS_WATCHES,
 	 {CONTENT_TO_READ}},
 	{"lmtp",
 	 "process",
 	 0,
-	 {NULL},
-	 {"send", "keys"},
 	 RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_OUTSIDE | RIGHTS_CONFINED |
 		 RIGHTS_WATCHES,
 	 {CONTENT_TO_READ}},
 	{"local",
 	 "process",
 	 IDENTITIES | FILES,
-	 {NULL},
-	 {"send", "directory"},
 	 RIGHTS_CONFINED,
 	 {CONTENT_TO_READ,
 	  {RIGHTS_MAILBOXES, "", true},
@@ -185,25 +141,15 @@ static const struct rights table[] = {
 	RIGHTS_FILES_ONCE("mailbox"),
 	RIGHTS_FILES_ONCE("mailbox-postgresql"),
 	RIGHTS_FILES_ONCE("mailbox-mariadb"),
-	{"pipe",
-	 "process",
-	 0,
-	 {NULL},
-	 {"send", "launch"},
-	 RIGHTS_PIPES | RIGHTS_CONFINED,
-	 {CONTENT_TO_READ}},
+	{"pipe", "process", 0, RIGHTS_PIPES | RIGHTS_CONFINED, {CONTENT_TO_READ}},
 	{"launch",
 	 "process",
 	 IDENTITIES | CAPABILITY(CAP_KILL),
-	 {"launch"},
-	 {"pipe"},
 	 RIGHTS_PIPES | RIGHTS_UNTRACEABLE | RIGHTS_LOG,
 	 {{0}}},
 	{"directory",
 	 "process",
 	 FILES,
-	 {"directory", "socketmap"},
-	 DIRECTORY_CLIENTS,
 	 RIGHTS_CLIENTS | RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_OUTSIDE |
 		 RIGHTS_CONFINED | RIGHTS_WATCHES,
 	 {{RIGHTS_DATABASE, "", true},
@@ -212,8 +158,6 @@ static const struct rights table[] = {
 	{"directory-ldap",
 	 "process",
 	 FILES,
-	 {"directory", "socketmap"},
-	 DIRECTORY_CLIENTS,
 	 RIGHTS_CLIENTS | RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_OUTSIDE |
 		 RIGHTS_CONFINED | RIGHTS_WATCHES,
 	 {{RIGHTS_DATABASE, "", true},
@@ -224,8 +168,6 @@ static const struct rights table[] = {
 	{"directory-postgresql",
 	 "process",
 	 0,
-	 {"directory", "socketmap"},
-	 DIRECTORY_CLIENTS,
 	 RIGHTS_CLIENTS | RIGHTS_SERVERS | RIGHTS_DNS | RIGHTS_ROUTES | RIGHTS_OUTSIDE |
 		 RIGHTS_CONFINED,
 	 {{RIGHTS_QUEUE, "directory", true}}},
@@ -239,50 +181,38 @@ const struct rights *rights_find(const char *program)
 	return NULL;
 }
 
-/* "directory-ldap" belongs to the family "directory". */
-static bool is_program_of_family(const char *program, const char *family)
+static bool is_supervisor(const struct rights *rights)
 {
-	size_t length = strlen(family);
-
-	return strncmp(program, family, length) == 0 &&
-	       (program[length] == '\0' || program[length] == '-');
-}
-
-static bool has_peer(const struct rights *rights, const char *program)
-{
-	for (size_t i = 0; i < RIGHTS_PEERS_MAX && rights->peers[i] != NULL; i++)
-		if (is_program_of_family(program, rights->peers[i]))
-			return true;
-	return false;
+	return rights == &table[0];
 }
 
 bool rights_may_connect(const struct rights *left, const struct rights *right)
 {
-	return left == right || left == &table[0] || right == &table[0] ||
-	       (has_peer(left, right->program) && has_peer(right, left->program));
+	return left == right || is_supervisor(left) || is_supervisor(right) ||
+	       confine_process_may_connect(confine_process_of(left->program),
+					   confine_process_of(right->program));
 }
 
 bool rights_may_listen(const struct rights *rights, const char *name)
 {
-	if (rights == &table[0])
-		return true;
-	for (size_t i = 0; i < RIGHTS_LISTENS_MAX && rights->listens[i] != NULL; i++)
-		if (strcmp(rights->listens[i], name) == 0)
-			return true;
-	return false;
+	return is_supervisor(rights) ||
+	       confine_process_socket(confine_process_of(rights->program), str_from(name)) >= 0;
 }
 
 const char *rights_socket_find(const char *name)
 {
 	static const char *const own[] = {"transcript", "limits"}; /* of the supervisor */
+	const struct confine_process *process;
 
 	for (size_t i = 0; i < COUNT_OF(own); i++)
 		if (strcmp(own[i], name) == 0)
 			return own[i];
-	for (size_t row = 1; row < COUNT_OF(table); row++)
-		for (size_t i = 0; i < RIGHTS_LISTENS_MAX && table[row].listens[i] != NULL; i++)
-			if (strcmp(table[row].listens[i], name) == 0)
-				return table[row].listens[i];
+	for (size_t i = 0; (process = confine_process_at(i)) != NULL; i++) {
+		ptrdiff_t place = confine_process_socket(process, str_from(name));
+
+		if (place >= 0)
+			return process->sockets[place];
+	}
 	return NULL;
 }
 
@@ -300,12 +230,30 @@ static void end_cell(struct buffer *out, size_t begin)
 	buffer_append_string(out, out->length > begin ? " | " : "none | ");
 }
 
-static void append_table_words(struct buffer *out, const char *const *words, size_t most)
+static void append_sockets(struct buffer *out, const struct rights *row)
 {
+	const struct confine_process *process = confine_process_of(row->program);
 	size_t begin = out->length;
 
-	for (size_t i = 0; i < most && words[i] != NULL; i++)
-		append_table_word(out, begin, words[i]);
+	if (is_supervisor(row))
+		append_table_word(out, begin, "all");
+	for (size_t i = 0;
+	     process != NULL && i < PROCESS_SOCKETS_MAX && process->sockets[i] != NULL; i++)
+		append_table_word(out, begin, process->sockets[i]);
+	end_cell(out, begin);
+}
+
+static void append_peers(struct buffer *out, const struct rights *row)
+{
+	const struct confine_process *process = confine_process_of(row->program);
+	const struct confine_process *other;
+	size_t begin = out->length;
+
+	if (is_supervisor(row))
+		append_table_word(out, begin, "all");
+	for (size_t i = 0; process != NULL && (other = confine_process_at(i)) != NULL; i++)
+		if (confine_process_may_connect(process, other))
+			append_table_word(out, begin, other->name);
 	end_cell(out, begin);
 }
 
@@ -389,8 +337,8 @@ void rights_append_table(struct buffer *out)
 
 		buffer_append_format(out, "| `%s` | %s | ", row->program, row->user);
 		append_capabilities(out, row->capabilities);
-		append_table_words(out, row->listens, RIGHTS_LISTENS_MAX);
-		append_table_words(out, row->peers, RIGHTS_PEERS_MAX);
+		append_sockets(out, row);
+		append_peers(out, row);
 		append_rights_flags(out, row->flags, network);
 		append_rights_flags(out, row->flags, ~network);
 		append_places(out, row->trees);

@@ -5,7 +5,8 @@
  * shows.
  *
  * confine/sandbox.c defines what a process may still do; this table, what can be observed
- * from outside at any time. A process that has less is correct, too.
+ * from outside at any time. At which sockets it listens, and to whom it is connected, follows from
+ * confine/process.h; all else is said here independently. A process that has less is correct, too.
  */
 #ifndef CONFINE_RIGHTS_RIGHTS_H
 #define CONFINE_RIGHTS_RIGHTS_H
@@ -14,8 +15,6 @@
 #include <stdint.h>
 
 enum {
-	RIGHTS_LISTENS_MAX = 3,
-	RIGHTS_PEERS_MAX = 10,
 	RIGHTS_TREES_MAX = 16,
 };
 
@@ -59,10 +58,6 @@ struct rights {
 	const char *program;
 	const char *user;      /* of setting "user": "process", "owner"; or a user's name */
 	uint64_t capabilities; /* that it keeps if it is root, or may change its user */
-	const char *listens[RIGHTS_LISTENS_MAX]; /* sockets by their names in child.h, up to the
-						  * space; NULL after the last, if there is room */
-	const char *peers[RIGHTS_PEERS_MAX]; /* programs to which it is connected by UNIX sockets,
-					      * besides itself and the supervisor */
 	unsigned flags;
 	struct rights_tree trees[RIGHTS_TREES_MAX]; /* of files that it may have open */
 };

@@ -103,15 +103,18 @@ void deliver_list_configure(struct deliver_list *list, struct hash_key key)
 	list->key = key;
 }
 
-void deliver_list_free(struct deliver_list *list)
+void deliver_list_free(void *transport)
 {
+	struct deliver_list *list = transport;
+
 	deliver_list_give_up(list);
 	os_task_cancel(list->loop, &list->start);
 	free(list);
 }
 
-void deliver_list_start(struct deliver_list *list, struct deliver_helper_job *job)
+void deliver_list_start(void *transport, struct deliver_helper_job *job)
 {
+	struct deliver_list *list = transport;
 	size_t *left = arena_alloc(job->arena, sizeof *left);
 
 	*left = job->recipient_count;
@@ -137,8 +140,9 @@ static void drop_waiting_expansions(struct deliver_list *list)
 	}
 }
 
-void deliver_list_drain(struct deliver_list *list)
+void deliver_list_drain(void *transport)
 {
+	struct deliver_list *list = transport;
 	struct entry *entry;
 	struct entry *next;
 
@@ -148,8 +152,10 @@ void deliver_list_drain(struct deliver_list *list)
 			end_active_expansion(entry);
 }
 
-void deliver_list_give_up(struct deliver_list *list)
+void deliver_list_give_up(void *transport)
 {
+	struct deliver_list *list = transport;
+
 	drop_waiting_expansions(list);
 	while (list->active != NULL)
 		end_active_expansion(list->active);

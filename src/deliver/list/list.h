@@ -42,12 +42,12 @@ struct deliver_list *deliver_list_new(struct os_loop *loop, struct directory *di
 /* Another key, for mail that comes from now on. */
 void deliver_list_configure(struct deliver_list *list, struct hash_key key);
 /* Gives up every job. */
-void deliver_list_free(struct deliver_list *list);
+void deliver_list_free(void *transport);
 
 /* For struct deliver_helper_handler: takes over JOB. */
-void deliver_list_start(struct deliver_list *list, struct deliver_helper_job *job);
+void deliver_list_start(void *transport, struct deliver_helper_job *job);
 /* Gives up the lists that have not begun: nothing of them is in the queue. */
-void deliver_list_drain(struct deliver_list *list);
-void deliver_list_give_up(struct deliver_list *list);
+void deliver_list_drain(void *transport);
+void deliver_list_give_up(void *transport);
 
 #endif

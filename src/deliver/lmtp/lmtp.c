@@ -106,8 +106,10 @@ void deliver_lmtp_count(struct deliver_lmtp *lmtp, struct remote_places *places)
 	lmtp->client.settings.places = places;
 }
 
-void deliver_lmtp_free(struct deliver_lmtp *lmtp)
+void deliver_lmtp_free(void *transport)
 {
+	struct deliver_lmtp *lmtp = transport;
+
 	if (lmtp == NULL)
 		return;
 	remote_client_clear(&lmtp->client);
@@ -115,9 +117,11 @@ void deliver_lmtp_free(struct deliver_lmtp *lmtp)
 	free(lmtp);
 }
 
-void deliver_lmtp_configure(struct deliver_lmtp *lmtp, const struct config *config,
+void deliver_lmtp_configure(void *transport, const struct config *config,
 			    const struct config_service *service)
 {
+	struct deliver_lmtp *lmtp = transport;
+
 	remote_client_configure(&lmtp->client, config, service->timeout * SECOND_US);
 	lmtp->client.settings.certificates = remote_policies_certificates(lmtp->policies);
 	lmtp->service = service;
@@ -141,8 +145,9 @@ static void start_there(struct deliver_lmtp *lmtp, struct deliver_helper_job *jo
 	deliver_helper_finish(job);
 }
 
-void deliver_lmtp_start(struct deliver_lmtp *lmtp, struct deliver_helper_job *job)
+void deliver_lmtp_start(void *transport, struct deliver_helper_job *job)
 {
+	struct deliver_lmtp *lmtp = transport;
 	struct target *target = lmtp->target;
 
 	if (!remote_loop_deliver(lmtp->client.site_key, job, lmtp->client.settings.chunk)) {
@@ -158,12 +163,16 @@ void deliver_lmtp_start(struct deliver_lmtp *lmtp, struct deliver_helper_job *jo
 	remote_attempt_start(&lmtp->client, SMTP_CLIENT_LMTP, job, target->key, &finder, target);
 }
 
-void deliver_lmtp_give_up(struct deliver_lmtp *lmtp)
+void deliver_lmtp_give_up(void *transport)
 {
+	struct deliver_lmtp *lmtp = transport;
+
 	remote_client_give_up(&lmtp->client);
 }
 
-void deliver_lmtp_drain(struct deliver_lmtp *lmtp)
+void deliver_lmtp_drain(void *transport)
 {
+	struct deliver_lmtp *lmtp = transport;
+
 	remote_client_drain(&lmtp->client);
 }

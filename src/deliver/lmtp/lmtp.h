@@ -28,17 +28,17 @@ struct deliver_lmtp *deliver_lmtp_new(struct os_loop *loop, const struct config 
 /* From now on sessions are counted in PLACES, which must live until deliver_lmtp_free(). */
 void deliver_lmtp_count(struct deliver_lmtp *lmtp, struct remote_places *places);
 /* Gives up every job. */
-void deliver_lmtp_free(struct deliver_lmtp *lmtp);
+void deliver_lmtp_free(void *transport);
 
 /* From now on CONFIG and SERVICE apply; running jobs continue. */
-void deliver_lmtp_configure(struct deliver_lmtp *lmtp, const struct config *config,
+void deliver_lmtp_configure(void *transport, const struct config *config,
 			    const struct config_service *service);
 
 /* For struct deliver_helper_handler: takes over JOB. */
-void deliver_lmtp_start(struct deliver_lmtp *lmtp, struct deliver_helper_job *job);
+void deliver_lmtp_start(void *transport, struct deliver_helper_job *job);
 /* For struct deliver_helper_handler: as remote_client_drain(). */
-void deliver_lmtp_drain(struct deliver_lmtp *lmtp);
+void deliver_lmtp_drain(void *transport);
 /* For struct deliver_helper_handler: finishes every job without a report. */
-void deliver_lmtp_give_up(struct deliver_lmtp *lmtp);
+void deliver_lmtp_give_up(void *transport);
 
 #endif

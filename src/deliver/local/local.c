@@ -373,8 +373,10 @@ static void give_up_waiting_local_jobs(struct deliver_local *local)
 	local_batch_clear(&local->rest);
 }
 
-void deliver_local_free(struct deliver_local *local)
+void deliver_local_free(void *transport)
 {
+	struct deliver_local *local = transport;
+
 	if (local == NULL)
 		return;
 	os_task_cancel(local->loop, &local->start);
@@ -392,8 +394,9 @@ void deliver_local_free(struct deliver_local *local)
 	free(local);
 }
 
-void deliver_local_start(struct deliver_local *local, struct deliver_helper_job *job)
+void deliver_local_start(void *transport, struct deliver_helper_job *job)
 {
+	struct deliver_local *local = transport;
 	struct local_entry *entry = arena_alloc(job->arena, sizeof *entry);
 	struct str *addresses = arena_alloc(job->arena, job->recipient_count * sizeof *addresses);
 
@@ -408,14 +411,18 @@ void deliver_local_start(struct deliver_local *local, struct deliver_helper_job 
 	deliver_quotas_find(local->quotas, local->directory, local->service, &entry->wanted);
 }
 
-void deliver_local_drain(struct deliver_local *local)
+void deliver_local_drain(void *transport)
 {
+	struct deliver_local *local = transport;
+
 	local->is_draining = true;
 	give_up_waiting_local_jobs(local);
 }
 
-void deliver_local_lost(struct deliver_local *local)
+void deliver_local_lost(void *transport)
 {
+	struct deliver_local *local = transport;
+
 	for (size_t i = 0; i < local->threads.count; i++)
 		local->threads.all[i].is_lost = true;
 	give_up_waiting_local_jobs(local);

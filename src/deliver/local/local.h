@@ -31,14 +31,14 @@ void deliver_local_configure(struct deliver_local *local, const struct config *c
 			     const struct config_service *service, struct directory *directory);
 /* Waits for deliveries being written; every job is finished, those not yet delivered without a
  * report. Before deliver_helper_free(). */
-void deliver_local_free(struct deliver_local *local);
+void deliver_local_free(void *transport);
 
 /* For the helper's handler: takes over JOB, reports each of its recipients and finishes it. */
-void deliver_local_start(struct deliver_local *local, struct deliver_helper_job *job);
+void deliver_local_start(void *transport, struct deliver_helper_job *job);
 /* No new jobs come: those that are not being written are finished without a report. */
-void deliver_local_drain(struct deliver_local *local);
+void deliver_local_drain(void *transport);
 /* The connection to "send" is lost: jobs are finished without reports, those being written when
  * they are done. */
-void deliver_local_lost(struct deliver_local *local);
+void deliver_local_lost(void *transport);
 
 #endif

@@ -45,14 +45,6 @@ void local_locked_free(struct local_locked *locked)
 	free(locked);
 }
 
-static bool may_wait(const struct local_locked *locked, const struct config_service *service,
-		     size_t max, const struct local_target *target)
-{
-	int64_t since_us = os_clock_monotonic_us() - target->locked_us;
-
-	return locked->count < max && since_us < service->lock_timeout * SECOND_US;
-}
-
 static void wait_aside(struct local_locked *locked, struct local_target *target)
 {
 	locked->targets = memory_resize(locked->targets, (locked->count + 1) * sizeof *target);
@@ -72,7 +64,8 @@ void local_locked_take(struct local_locked *locked, const struct config_service 
 			continue;
 		if (target->locked_us == 0)
 			target->locked_us = os_clock_monotonic_us();
-		if (may_wait(locked, service, max, target))
+		int64_t since_us = os_clock_monotonic_us() - target->locked_us;
+		if (locked->count < max && since_us < service->lock_timeout * SECOND_US)
 			wait_aside(locked, target);
 		else
 			log_event_rated(EVENT_MAILBOX_LOCKED, log_str(path, target->path),

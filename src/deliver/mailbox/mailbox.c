@@ -31,32 +31,42 @@ struct deliver_mailbox *deliver_mailbox_new(const struct deliver_mailbox_peers *
 	return mailbox;
 }
 
-void deliver_mailbox_configure(struct deliver_mailbox *mailbox, const struct config *config,
+void deliver_mailbox_configure(void *transport, const struct config *config,
 			       const struct config_service *service)
 {
+	struct deliver_mailbox *mailbox = transport;
+
 	mailbox_prepare_configure(mailbox->prepare, config, service);
 	mailbox_turns_configure(mailbox->turns, config, service);
 }
 
-void deliver_mailbox_start(struct deliver_mailbox *mailbox, struct deliver_helper_job *job)
+void deliver_mailbox_start(void *transport, struct deliver_helper_job *job)
 {
+	struct deliver_mailbox *mailbox = transport;
+
 	mailbox_prepare_start(mailbox->prepare, mailbox_entry_new(job));
 }
 
-void deliver_mailbox_drain(struct deliver_mailbox *mailbox)
+void deliver_mailbox_drain(void *transport)
 {
+	struct deliver_mailbox *mailbox = transport;
+
 	mailbox_turns_drain(mailbox->turns);
 	mailbox_prepare_drop(mailbox->prepare);
 }
 
-void deliver_mailbox_lost(struct deliver_mailbox *mailbox)
+void deliver_mailbox_lost(void *transport)
 {
+	struct deliver_mailbox *mailbox = transport;
+
 	mailbox_turns_lose(mailbox->turns);
 	mailbox_prepare_drop(mailbox->prepare);
 }
 
-void deliver_mailbox_free(struct deliver_mailbox *mailbox)
+void deliver_mailbox_free(void *transport)
 {
+	struct deliver_mailbox *mailbox = transport;
+
 	if (mailbox == NULL)
 		return;
 	mailbox_turns_free(mailbox->turns);

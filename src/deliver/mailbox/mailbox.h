@@ -32,19 +32,19 @@ struct deliver_mailbox *deliver_mailbox_new(const struct deliver_mailbox_peers *
 					    const struct config *config,
 					    const struct config_service *service);
 /* Waits for what is being filed; every job is finished. */
-void deliver_mailbox_free(struct deliver_mailbox *mailbox);
+void deliver_mailbox_free(void *transport);
 
 /* From now on CONFIG and SERVICE apply; what is being filed is not affected. */
-void deliver_mailbox_configure(struct deliver_mailbox *mailbox, const struct config *config,
+void deliver_mailbox_configure(void *transport, const struct config *config,
 			       const struct config_service *service);
 
 /* For struct deliver_helper_handler: takes over JOB. */
-void deliver_mailbox_start(struct deliver_mailbox *mailbox, struct deliver_helper_job *job);
+void deliver_mailbox_start(void *transport, struct deliver_helper_job *job);
 /* For struct deliver_helper_handler: jobs that are not being filed are finished without a report.
  */
-void deliver_mailbox_drain(struct deliver_mailbox *mailbox);
+void deliver_mailbox_drain(void *transport);
 /* For struct deliver_helper_handler: likewise; those being filed are finished when they are done.
  */
-void deliver_mailbox_lost(struct deliver_mailbox *mailbox);
+void deliver_mailbox_lost(void *transport);
 
 #endif

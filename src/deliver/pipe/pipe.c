@@ -131,15 +131,16 @@ struct deliver_pipe *deliver_pipe_new(struct os_loop *loop, struct launch_client
 	return pipe;
 }
 
-void deliver_pipe_configure(struct deliver_pipe *pipe, const struct config *config,
+void deliver_pipe_configure(void *transport, const struct config *config,
 			    const struct config_service *service)
 {
-	const struct config_transport *transport =
+	struct deliver_pipe *pipe = transport;
+	const struct config_transport *limits =
 		config_transport_find(config, str_from(service->name));
 
 	pipe->service = service;
 	pipe->site_key = config->site_key;
-	pipe->active_max = transport != NULL ? transport->concurrency : 1;
+	pipe->active_max = limits != NULL ? limits->concurrency : 1;
 	os_loop_defer(pipe->loop, &pipe->start);
 }
 
@@ -154,8 +155,10 @@ static void drop_waiting_pipe_jobs(struct deliver_pipe *pipe)
 	}
 }
 
-void deliver_pipe_free(struct deliver_pipe *pipe)
+void deliver_pipe_free(void *transport)
 {
+	struct deliver_pipe *pipe = transport;
+
 	if (pipe == NULL)
 		return;
 	drop_waiting_pipe_jobs(pipe);
@@ -168,8 +171,9 @@ void deliver_pipe_free(struct deliver_pipe *pipe)
 	free(pipe);
 }
 
-void deliver_pipe_start(struct deliver_pipe *pipe, struct deliver_helper_job *job)
+void deliver_pipe_start(void *transport, struct deliver_helper_job *job)
 {
+	struct deliver_pipe *pipe = transport;
 	struct entry *entry = arena_alloc(job->arena, sizeof *entry);
 
 	entry->pipe = pipe;
@@ -178,8 +182,9 @@ void deliver_pipe_start(struct deliver_pipe *pipe, struct deliver_helper_job *jo
 	os_loop_defer(pipe->loop, &pipe->start);
 }
 
-void deliver_pipe_lost(struct deliver_pipe *pipe)
+void deliver_pipe_lost(void *transport)
 {
+	struct deliver_pipe *pipe = transport;
 	struct active *active;
 
 	drop_waiting_pipe_jobs(pipe);
@@ -187,12 +192,16 @@ void deliver_pipe_lost(struct deliver_pipe *pipe)
 		pipe_run_kill(active->run);
 }
 
-void deliver_pipe_go_on(struct deliver_pipe *pipe)
+void deliver_pipe_go_on(void *transport)
 {
+	struct deliver_pipe *pipe = transport;
+
 	os_loop_defer(pipe->loop, &pipe->start);
 }
 
-void deliver_pipe_drain(struct deliver_pipe *pipe)
+void deliver_pipe_drain(void *transport)
 {
+	struct deliver_pipe *pipe = transport;
+
 	drop_waiting_pipe_jobs(pipe);
 }

@@ -19,21 +19,21 @@ struct deliver_pipe *deliver_pipe_new(struct os_loop *loop, struct launch_client
 				      const struct config *config,
 				      const struct config_service *service);
 /* Kills running programs; every job is finished, unfinished ones without a report. */
-void deliver_pipe_free(struct deliver_pipe *pipe);
+void deliver_pipe_free(void *transport);
 
 /* From now on CONFIG and SERVICE apply; running programs continue. */
-void deliver_pipe_configure(struct deliver_pipe *pipe, const struct config *config,
+void deliver_pipe_configure(void *transport, const struct config *config,
 			    const struct config_service *service);
 
 /* The launcher is ready, for the first time or again. */
-void deliver_pipe_go_on(struct deliver_pipe *pipe);
+void deliver_pipe_go_on(void *transport);
 
 /* For struct deliver_helper_handler: takes over JOB. */
-void deliver_pipe_start(struct deliver_pipe *pipe, struct deliver_helper_job *job);
+void deliver_pipe_start(void *transport, struct deliver_helper_job *job);
 /* For struct deliver_helper_handler: running programs continue to their end, no others are
  * started. */
-void deliver_pipe_drain(struct deliver_pipe *pipe);
+void deliver_pipe_drain(void *transport);
 /* For struct deliver_helper_handler: kills running programs, because they will be run again. */
-void deliver_pipe_lost(struct deliver_pipe *pipe);
+void deliver_pipe_lost(void *transport);
 
 #endif

@@ -28,8 +28,10 @@ int deliver_remote_new(struct os_loop *loop, const struct config *config,
 	return 0;
 }
 
-void deliver_remote_free(struct deliver_remote *remote)
+void deliver_remote_free(void *transport)
 {
+	struct deliver_remote *remote = transport;
+
 	if (remote == NULL)
 		return;
 	remote_client_clear(&remote->client);
@@ -81,8 +83,9 @@ void deliver_remote_report(struct deliver_remote *remote, struct sts_client *cli
 	remote->reports = client;
 }
 
-void deliver_remote_start(struct deliver_remote *remote, struct deliver_helper_job *job)
+void deliver_remote_start(void *transport, struct deliver_helper_job *job)
 {
+	struct deliver_remote *remote = transport;
 	struct remote_search *search;
 	struct mail_verdict verdict;
 
@@ -102,12 +105,16 @@ void deliver_remote_start(struct deliver_remote *remote, struct deliver_helper_j
 	deliver_helper_finish(job);
 }
 
-void deliver_remote_give_up(struct deliver_remote *remote)
+void deliver_remote_give_up(void *transport)
 {
+	struct deliver_remote *remote = transport;
+
 	remote_client_give_up(&remote->client);
 }
 
-void deliver_remote_drain(struct deliver_remote *remote)
+void deliver_remote_drain(void *transport)
 {
+	struct deliver_remote *remote = transport;
+
 	remote_client_drain(&remote->client);
 }

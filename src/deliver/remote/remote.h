@@ -22,7 +22,7 @@ MUST_CHECK int deliver_remote_new(struct os_loop *loop, const struct config *con
 				  struct remote_policies *policies,
 				  struct deliver_remote **remote_out);
 /* Gives up every job. */
-void deliver_remote_free(struct deliver_remote *remote);
+void deliver_remote_free(void *transport);
 
 /* Whether CONFIG has the settings of the resolver that are in use; others need a new process. */
 bool deliver_remote_fits(const struct deliver_remote *remote, const struct config *config);
@@ -46,10 +46,10 @@ struct sts_client;
 void deliver_remote_report(struct deliver_remote *remote, struct sts_client *client);
 
 /* For struct deliver_helper_handler: takes over JOB. */
-void deliver_remote_start(struct deliver_remote *remote, struct deliver_helper_job *job);
+void deliver_remote_start(void *transport, struct deliver_helper_job *job);
 /* For struct deliver_helper_handler: as remote_client_drain(). */
-void deliver_remote_drain(struct deliver_remote *remote);
+void deliver_remote_drain(void *transport);
 /* For struct deliver_helper_handler: finishes every job without a report. */
-void deliver_remote_give_up(struct deliver_remote *remote);
+void deliver_remote_give_up(void *transport);
 
 #endif

@@ -158,12 +158,6 @@ static void lose_by(struct directory_client *client, int error)
 
 /* --- bytes --- */
 
-static void set_client_watch(struct directory_client *client)
-{
-	os_watch_set(client->ready,
-		     client->transport.wants(client->transport.state, client->output.length > 0));
-}
-
 static void read_all_from_server(struct directory_client *client)
 {
 	bool has_more = true;
@@ -225,7 +219,8 @@ static void run_client_task(void *context)
 		return;
 	}
 	if (client->has_transport)
-		set_client_watch(client);
+		os_watch_set(client->ready, client->transport.wants(client->transport.state,
+								    client->output.length > 0));
 	client_tell_state(client);
 }
 

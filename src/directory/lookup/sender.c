@@ -49,14 +49,6 @@ static void finish_sending(struct directory_sending *sending, const struct mail_
 	judged(context, &copy);
 }
 
-static void grant_all(struct directory_sending *sending)
-{
-	struct mail_verdict verdict;
-
-	mail_verdict_set(&verdict, "2.1.0", "Sender ok");
-	finish_sending(sending, &verdict);
-}
-
 /* Says which of the senders it is. */
 static void refuse_sending(struct directory_sending *sending)
 {
@@ -299,9 +291,12 @@ static void on_whole(void *context, const struct directory_answer_text *answer)
 
 static void examine_sender(struct directory_sending *sending)
 {
-	if (sending->sender == sending->count)
-		grant_all(sending);
-	else if (!take_sender_keys(sending, sending->senders[sending->sender]))
+	if (sending->sender == sending->count) {
+		struct mail_verdict verdict;
+
+		mail_verdict_set(&verdict, "2.1.0", "Sender ok");
+		finish_sending(sending, &verdict);
+	} else if (!take_sender_keys(sending, sending->senders[sending->sender]))
 		refuse_sending(sending);
 	else if (str_equal(sending->key, sending->user))
 		grant_sender(sending);

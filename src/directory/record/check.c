@@ -106,16 +106,12 @@ static int check_key(struct check *check, struct str *key_out)
 	return 0;
 }
 
-static bool has_kinds(enum directory_table table)
-{
-	return table == DIRECTORY_DOMAIN || table == DIRECTORY_ADDRESS;
-}
-
 static int check_record_kind(struct check *check)
 {
 	struct str kind = directory_record_field(check->input, "kind");
 
-	if (!has_kinds(check->input->key.table))
+	if (!(check->input->key.table == DIRECTORY_DOMAIN ||
+	      check->input->key.table == DIRECTORY_ADDRESS))
 		return 0;
 	check->kind = directory_kind_find(check->input->key.table, kind);
 	if (check->kind != NULL)

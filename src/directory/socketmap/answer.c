@@ -53,14 +53,6 @@ static struct str key_of_socketmap_question(const struct socketmap_question *que
 	return str_slice(question->key, question->key_length);
 }
 
-static struct str take_word_of_request(struct str *text)
-{
-	struct str word = STR("");
-
-	(void)str_split(text, ' ', &word);
-	return word;
-}
-
 /* --- routes --- */
 
 static void add_address_of_route(struct socketmap_route *route, struct str key, struct str address,
@@ -284,7 +276,10 @@ static void ask_route(struct socketmap_question *question)
 void socketmap_ask(struct socketmap_question *question, struct str request)
 {
 	struct str key = request;
-	struct str name = take_word_of_request(&key);
+	struct str word = STR("");
+
+	(void)str_split(&key, ' ', &word);
+	struct str name = word;
 
 	question->row = find_row(name);
 	if (name.length == request.length)

@@ -4,8 +4,8 @@
 #include "base/table.h"
 #include "dns/name.h"
 #include "dns/names/protocol.h"
-#include "ipc/channel.h"
 #include "ipc/pack.h"
+#include "ipc/question.h"
 #include "os/clock.h"
 #include <stdlib.h>
 #include <string.h>
@@ -15,31 +15,37 @@ static const int64_t KEPT_LEAST_US = MINUTE_US;
 static const int64_t KEPT_MOST_US = HOUR_US;
 static const int64_t TEMPORARY_US = MINUTE_US / 2;
 
-/* The address of a client. Its name is being looked up (then it is in the list "asked", in the
- * order of questions), or known (in "kept", most recently used last). */
+/* The address of a client. Its name is being looked up (QUESTION is open), or known (then it is in
+ * the list "kept", most recently used last). */
 struct names_entry {
 	struct in6_addr address;
 	struct names *names;
-	char *name; /* once known; "": none */
+	struct ipc_question question; /* late: the requests that waited got a temporary failure */
+	char *name;                   /* once known; "": none */
 	bool is_temporary;
-	bool is_asked;
-	bool is_late;     /* asked; the requests that waited got a temporary failure */
-	int64_t until_us; /* known: valid until then; asked: requests wait until then */
+	int64_t until_us; /* known: valid until then */
 	struct names_request *requests;
 	struct names_entry *next, *previous;
 	UT_hash_handle hh;
 };
 
 struct names {
-	struct ipc_client *client;
-	struct os_timer *timer; /* for the first asked entry that is not late */
+	struct ipc_questions *questions;
 	struct names_entry *entries;
-	struct names_entry *asked;
 	struct names_entry *kept;
-	size_t asked_count;
 	size_t kept_count;
 	bool is_slow;
 };
+
+static struct names_entry *entry_of_question(struct ipc_question *question)
+{
+	return CONTAINER_OF(question, struct names_entry, question);
+}
+
+static bool is_asked_entry(const struct names_entry *entry)
+{
+	return entry->question.questions != NULL;
+}
 
 static void answer_requests(struct names_entry *entry, const char *name, bool is_temporary)
 {
@@ -51,22 +57,15 @@ static void answer_requests(struct names_entry *entry, const char *name, bool is
 	}
 }
 
-static void take_off_list(struct names_entry *entry)
+static void take_off_kept(struct names_entry *entry)
 {
-	struct names *names = entry->names;
-
-	if (entry->is_asked) {
-		DL_DELETE2(names->asked, entry, previous, next);
-		names->asked_count--;
-	} else {
-		DL_DELETE2(names->kept, entry, previous, next);
-		names->kept_count--;
-	}
+	DL_DELETE2(entry->names->kept, entry, previous, next);
+	entry->names->kept_count--;
 }
 
-static void drop_names_entry(struct names_entry *entry)
+static void free_names_entry(struct names_entry *entry)
 {
-	take_off_list(entry);
+	ipc_question_cancel(&entry->question);
 	HASH_DEL(entry->names->entries, entry);
 	free(entry->name);
 	free(entry);
@@ -75,53 +74,23 @@ static void drop_names_entry(struct names_entry *entry)
 static void keep_names_entry(struct names_entry *entry)
 {
 	struct names *names = entry->names;
+	struct names_entry *oldest = names->kept;
 
-	if (names->kept_count >= NAMES_KEPT_MAX)
-		drop_names_entry(names->kept);
-	entry->is_asked = false;
+	if (names->kept_count >= NAMES_KEPT_MAX) {
+		take_off_kept(oldest);
+		free_names_entry(oldest);
+	}
 	DL_APPEND2(names->kept, entry, previous, next);
 	names->kept_count++;
 }
 
-/* Those after the first were asked later. */
-static void set_names_timer(struct names *names)
+/* Who comes to it now does not wait; its answer is kept when it comes. */
+static void on_name_late(struct ipc_question *question)
 {
-	struct names_entry *entry;
+	struct names_entry *entry = entry_of_question(question);
 
-	os_timer_stop(names->timer);
-	DL_FOREACH2 (names->asked, entry, next) {
-		int64_t left_us = entry->until_us - os_clock_boot_us();
-
-		if (entry->is_late)
-			continue;
-		os_timer_start(names->timer, left_us > 0 ? left_us : 0);
-		return;
-	}
-}
-
-/* An answer may cause new questions, so the list is searched from the start after each. */
-static struct names_entry *find_late_names_entry(struct names *names, int64_t now_us)
-{
-	struct names_entry *entry;
-
-	DL_FOREACH2 (names->asked, entry, next)
-		if (!entry->is_late && entry->until_us <= now_us)
-			return entry;
-	return NULL;
-}
-
-static void on_names_timer(void *context)
-{
-	struct names *names = context;
-	int64_t now_us = os_clock_boot_us();
-	struct names_entry *entry;
-
-	while ((entry = find_late_names_entry(names, now_us)) != NULL) {
-		entry->is_late = true;
-		names->is_slow = true;
-		answer_requests(entry, "", true);
-	}
-	set_names_timer(names);
+	entry->names->is_slow = true;
+	answer_requests(entry, "", true);
 }
 
 static bool unpack_names_answer(struct unpack *unpack, struct str *address_out,
@@ -140,106 +109,65 @@ static void take_answered_name(struct names_entry *entry, bool is_temporary, int
 {
 	struct names *names = entry->names;
 
-	take_off_list(entry);
-	if (!entry->is_late)
+	if (!entry->question.is_late)
 		names->is_slow = false;
+	ipc_question_cancel(&entry->question);
 	if (ttl_us < KEPT_LEAST_US)
 		ttl_us = KEPT_LEAST_US;
 	if (ttl_us > KEPT_MOST_US)
 		ttl_us = KEPT_MOST_US;
 	entry->until_us = os_clock_boot_us() + (is_temporary ? TEMPORARY_US : ttl_us);
 	entry->is_temporary = is_temporary;
-	entry->is_late = false;
 	free(entry->name);
 	entry->name = memory_alloc_zero(name.length + 1, 1);
 	memcpy(entry->name, name.data, name.length);
 	keep_names_entry(entry);
-	set_names_timer(names);
 	answer_requests(entry, entry->name, is_temporary);
 }
 
-static void on_names_message(void *context, struct ipc_message *message)
+static bool on_name_answered(struct ipc_question *question, struct str body)
 {
-	struct names *names = context;
-	struct unpack unpack = {message->body, false};
-	struct names_entry *entry;
+	struct unpack unpack = {body, false};
 	struct str address;
 	struct str name;
 	bool is_temporary;
 	int64_t ttl_us;
 
-	if (message->type != NAMES_ANSWER ||
-	    !unpack_names_answer(&unpack, &address, &is_temporary, &ttl_us, &name)) {
-		ipc_channel_refuse(ipc_client_channel(names->client), message->type);
-		return;
-	}
-	HASH_FIND(hh, names->entries, address.data, NAMES_ADDRESS_SIZE, entry);
-	if (entry != NULL && entry->is_asked)
-		take_answered_name(entry, is_temporary, ttl_us, name);
-}
-
-static void on_names_connected(void *context)
-{
-	(void)context;
-}
-
-/* Pending questions will not be answered: waiting requests are told so, and the next request
- * asks again. */
-static void on_names_lost(void *context)
-{
-	struct names *names = context;
-	struct names_entry *list = names->asked;
-	struct names_entry *entry;
-	struct names_entry *next;
-
-	/* remove them from the lists first: an answer may cause new questions */
-	names->asked = NULL;
-	names->asked_count = 0;
-	os_timer_stop(names->timer);
-	DL_FOREACH2 (list, entry, next)
-		HASH_DEL(names->entries, entry);
-	DL_FOREACH_SAFE2 (list, entry, next, next) {
-		answer_requests(entry, "", true);
-		free(entry->name);
-		free(entry);
-	}
-}
-
-static bool send_names_question(struct names *names, const struct in6_addr *address)
-{
-	struct ipc_channel *channel = ipc_client_channel(names->client);
-	struct buffer body = {0};
-
-	if (channel == NULL || names->asked_count >= NAMES_OPEN_MAX)
+	if (!unpack_names_answer(&unpack, &address, &is_temporary, &ttl_us, &name))
 		return false;
-	pack_str(&body, str_slice((const char *)address->s6_addr, NAMES_ADDRESS_SIZE));
-	ipc_channel_send(channel, NAMES_ASK, 0, buffer_view(&body), NULL, 0);
-	buffer_clear(&body);
+	if (question == NULL)
+		return true;
+	if (memcmp(address.data, &entry_of_question(question)->address, NAMES_ADDRESS_SIZE) != 0)
+		return false;
+	take_answered_name(entry_of_question(question), is_temporary, ttl_us, name);
 	return true;
 }
 
-/* The entry of ADDRESS whose name is being looked up, or NULL: nobody can be asked. */
+static void pack_names_question(const struct ipc_question *question, struct buffer *body)
+{
+	const struct names_entry *entry =
+		CONTAINER_OF(question, const struct names_entry, question);
+
+	pack_str(body, str_slice((const char *)entry->address.s6_addr, NAMES_ADDRESS_SIZE));
+}
+
+/* The entry of ADDRESS whose name is being looked up, or NULL: too much is asked already. */
 static struct names_entry *begin_name_lookup(struct names *names, const struct in6_addr *address,
 					     struct names_entry *old)
 {
 	struct names_entry *entry = old;
 
-	if (!send_names_question(names, address))
+	if (ipc_questions_count(names->questions) >= NAMES_OPEN_MAX)
 		return NULL;
 	if (old != NULL) {
-		take_off_list(old);
+		take_off_kept(old);
 	} else {
 		entry = memory_alloc_zero(1, sizeof *entry);
 		entry->names = names;
 		entry->address = *address;
 		HASH_ADD(hh, names->entries, address, sizeof entry->address, entry);
 	}
-	entry->is_asked = true;
-	entry->until_us = os_clock_boot_us() + NAMES_PATIENCE_US;
-	DL_APPEND2(names->asked, entry, previous, next);
-	names->asked_count++;
-	if (!os_timer_is_running(names->timer))
-		set_names_timer(names);
+	ipc_question_ask(names->questions, &entry->question);
 	return entry;
 }
 
@@ -248,15 +176,15 @@ void names_ask(struct names *names, const struct in6_addr *address, struct names
 	struct names_entry *entry;
 
 	HASH_FIND(hh, names->entries, address, sizeof *address, entry);
-	if (entry != NULL && !entry->is_asked && entry->until_us > os_clock_boot_us()) {
-		take_off_list(entry);
+	if (entry != NULL && !is_asked_entry(entry) && entry->until_us > os_clock_boot_us()) {
+		take_off_kept(entry);
 		keep_names_entry(entry);
 		request->done(request->context, entry->name, entry->is_temporary);
 		return;
 	}
-	if (entry == NULL || !entry->is_asked)
+	if (entry == NULL || !is_asked_entry(entry))
 		entry = begin_name_lookup(names, address, entry);
-	if (entry == NULL || entry->is_late) {
+	if (entry == NULL || entry->question.is_late) {
 		request->done(request->context, "", true);
 		return;
 	}
@@ -284,29 +212,28 @@ bool names_are_slow(const struct names *names)
 
 struct names *names_new(struct os_loop *loop, const char *path)
 {
-	static const struct ipc_client_handler handler = {on_names_connected, on_names_message,
-							  on_names_lost};
+	static const struct ipc_question_kind kind = {.type = NAMES_ASK,
+						      .answer_type = NAMES_ANSWER,
+						      .pack = pack_names_question,
+						      .answered = on_name_answered,
+						      .late = on_name_late};
 	struct names *names = memory_alloc_zero(1, sizeof *names);
 
-	names->timer = os_timer_new(loop, on_names_timer, names);
-	names->client = ipc_client_new(loop, path, &handler, names);
+	names->questions = ipc_questions_new(loop, path, &kind, NAMES_PATIENCE_US);
 	return names;
 }
 
 void names_when_connected(struct names *names, void (*call)(void *context), void *context)
 {
-	ipc_client_when_connected(names->client, call, context);
+	ipc_client_when_connected(ipc_questions_client(names->questions), call, context);
 }
 
 void names_free(struct names *names)
 {
 	if (names == NULL)
 		return;
-	ipc_client_free(names->client);
-	os_timer_free(names->timer);
-	while (names->asked != NULL)
-		drop_names_entry(names->asked);
-	while (names->kept != NULL)
-		drop_names_entry(names->kept);
+	while (names->entries != NULL)
+		free_names_entry(names->entries);
+	ipc_questions_free(names->questions);
 	free(names);
 }

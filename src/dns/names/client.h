@@ -2,7 +2,8 @@
 /*
  * dns/names/client.h - asks the process "names" for the names of clients, and caches the answers.
  *
- * No request waits longer than NAMES_PATIENCE_US. Names are kept as long as the DNS allows, but at
+ * No request waits longer than NAMES_PATIENCE_US; while there is no connection, or it was lost,
+ * questions wait for the next one. Names are kept as long as the DNS allows, but at
  * least a minute and at most an hour; so is the answer that there is none; a temporary failure is
  * kept for half a minute. At most NAMES_KEPT_MAX clients, the most recently seen.
  */

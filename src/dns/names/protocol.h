@@ -7,7 +7,7 @@
 #define DNS_NAMES_PROTOCOL_H
 
 enum names_message {
-	NAMES_ASK = 1, /* str address: 16 bytes, IPv4 mapped */
+	NAMES_ASK = 1, /* str address: 16 bytes, IPv4 mapped. The tag is repeated in the answer */
 	NAMES_ANSWER,  /* str address, u32 is temporary, u32 seconds of validity, str name: empty
 			* when there is none. In any order, one for each NAMES_ASK */
 };

@@ -19,6 +19,7 @@ struct client;
 
 struct search {
 	struct client *client;
+	uint32_t tag;
 	struct in6_addr address;
 	struct dns_reverse *reverse;
 	struct search *next, *previous;
@@ -47,7 +48,7 @@ static void search_free(struct search *search)
 	free(search);
 }
 
-static void answer_names_client(struct client *client, const struct in6_addr *address,
+static void answer_names_client(struct client *client, uint32_t tag, const struct in6_addr *address,
 				const struct dns_reverse_answer *found)
 {
 	struct buffer body = {0};
@@ -56,7 +57,7 @@ static void answer_names_client(struct client *client, const struct in6_addr *ad
 	pack_u32(&body, found->is_temporary);
 	pack_u32(&body, found->ttl);
 	pack_str(&body, str_from(found->name));
-	ipc_channel_send(client->channel, NAMES_ANSWER, 0, buffer_view(&body), NULL, 0);
+	ipc_channel_send(client->channel, NAMES_ANSWER, tag, buffer_view(&body), NULL, 0);
 	buffer_clear(&body);
 }
 
@@ -64,7 +65,7 @@ static void on_reverse_name_found(void *context, const struct dns_reverse_answer
 {
 	struct search *search = context;
 
-	answer_names_client(search->client, &search->address, found);
+	answer_names_client(search->client, search->tag, &search->address, found);
 	search_free(search);
 }
 
@@ -80,18 +81,20 @@ static size_t count_searches(const struct names_server *server, uid_t user)
 	return count;
 }
 
-static void ask_for_reverse_name(struct client *client, const struct in6_addr *address)
+static void ask_for_reverse_name(struct client *client, uint32_t tag,
+				 const struct in6_addr *address)
 {
 	static const struct dns_reverse_answer later = {"", true, 0};
 	struct search *search;
 
 	if (client->search_count >= NAMES_OPEN_MAX ||
 	    count_searches(client->server, client->user) >= SEARCHES_MAX) {
-		answer_names_client(client, address, &later);
+		answer_names_client(client, tag, address, &later);
 		return;
 	}
 	search = memory_alloc_zero(1, sizeof *search);
 	search->client = client;
+	search->tag = tag;
 	search->address = *address;
 	DL_APPEND2(client->searches, search, previous, next);
 	client->search_count++;
@@ -123,7 +126,7 @@ static bool on_names_request(void *context, struct ipc_channel *channel,
 	    text.length != NAMES_ADDRESS_SIZE)
 		return false;
 	memcpy(address.s6_addr, text.data, sizeof address.s6_addr);
-	ask_for_reverse_name(client, &address);
+	ask_for_reverse_name(client, message->tag, &address);
 	return true;
 }
 

@@ -31,13 +31,6 @@ static void give_up_conversation(struct apart *apart, const char *fault)
 	os_loop_stop(apart->loop);
 }
 
-static void close_decoder_input(struct apart *apart)
-{
-	os_watch_free(apart->input);
-	apart->input = NULL;
-	os_program_close_input(&apart->program);
-}
-
 /* Writes what the pipe takes. A decoder that does not read has died: its output ends, too. */
 static void on_input(void *context, unsigned events)
 {
@@ -54,8 +47,11 @@ static void on_input(void *context, unsigned events)
 				: -EPIPE;
 	if (count > 0)
 		apart->written += (uint64_t)count;
-	else if (count != -EAGAIN)
-		close_decoder_input(apart);
+	else if (count != -EAGAIN) {
+		os_watch_free(apart->input);
+		apart->input = NULL;
+		os_program_close_input(&apart->program);
+	}
 }
 
 static void on_output(void *context, unsigned events)

@@ -9,13 +9,6 @@ static const int64_t DATE_MAX_US = INT64_C(253402300800) * 1000000;
 
 /* --- out --- */
 
-static void append_participant(struct buffer *out, const struct decode_participant *participant)
-{
-	pack_u32(out, participant->role);
-	pack_str(out, participant->address);
-	pack_str(out, participant->name);
-}
-
 static void append_part_to_wire(struct buffer *out, const struct decode_part *part)
 {
 	pack_str(out, part->number);
@@ -32,8 +25,12 @@ void decode_wire_append(struct buffer *out, const struct decode_message *message
 	pack_str(out, message->subject);
 	pack_u64(out, (uint64_t)message->date_us);
 	pack_u32(out, (uint32_t)message->participant_count);
-	for (size_t i = 0; i < message->participant_count; i++)
-		append_participant(out, &message->participants[i]);
+	for (size_t i = 0; i < message->participant_count; i++) {
+		const struct decode_participant *participant = &message->participants[i];
+		pack_u32(out, participant->role);
+		pack_str(out, participant->address);
+		pack_str(out, participant->name);
+	}
 	pack_u32(out, (uint32_t)message->part_count);
 	for (size_t i = 0; i < message->part_count; i++)
 		append_part_to_wire(out, &message->parts[i]);
@@ -117,23 +114,6 @@ static void read_part_from_wire(struct reader *reader, struct decode_part *part)
 		reader->unpack.failed = true;
 }
 
-static void read_participants(struct reader *reader, struct decode_message *message)
-{
-	message->participant_count = read_count(reader, DECODE_PARTICIPANT_MAX);
-	message->participants = arena_alloc(reader->arena, message->participant_count *
-								   sizeof *message->participants);
-	for (size_t i = 0; i < message->participant_count && !reader->unpack.failed; i++)
-		read_participant(reader, &message->participants[i]);
-}
-
-static void read_parts(struct reader *reader, struct decode_message *message)
-{
-	message->part_count = read_count(reader, DECODE_PART_MAX);
-	message->parts = arena_alloc(reader->arena, message->part_count * sizeof *message->parts);
-	for (size_t i = 0; i < message->part_count && !reader->unpack.failed; i++)
-		read_part_from_wire(reader, &message->parts[i]);
-}
-
 bool decode_wire_read(struct str bytes, struct arena *arena, struct decode_message *message_out)
 {
 	struct reader reader = {.unpack = {bytes, false}, .arena = arena};
@@ -142,8 +122,15 @@ bool decode_wire_read(struct str bytes, struct arena *arena, struct decode_messa
 	message.date_us = (int64_t)unpack_u64(&reader.unpack);
 	if (message.date_us < -DATE_MAX_US || message.date_us > DATE_MAX_US)
 		reader.unpack.failed = true;
-	read_participants(&reader, &message);
-	read_parts(&reader, &message);
+	message.participant_count = read_count(&reader, DECODE_PARTICIPANT_MAX);
+	message.participants =
+		arena_alloc(reader.arena, message.participant_count * sizeof *message.participants);
+	for (size_t i = 0; i < message.participant_count && !reader.unpack.failed; i++)
+		read_participant(&reader, &message.participants[i]);
+	message.part_count = read_count(&reader, DECODE_PART_MAX);
+	message.parts = arena_alloc(reader.arena, message.part_count * sizeof *message.parts);
+	for (size_t i = 0; i < message.part_count && !reader.unpack.failed; i++)
+		read_part_from_wire(&reader, &message.parts[i]);
 	message.problem = read_text_from_wire(&reader, DECODE_PROBLEM_MAX);
 	if (!unpack_is_whole(&reader.unpack))
 		return false;

@@ -268,7 +268,7 @@ int record_sql_list(struct record *record, const struct record_query *query, rec
 {
 	struct record_sql *sql = record_sql_of(record);
 	struct listing listing = {.arena = arena_new(), .one = arena_new()};
-	int error = record_sql_begin(sql);
+	int error = record_sql_begin(record);
 
 	record_sql_ended(sql);
 	if (error == 0)

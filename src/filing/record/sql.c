@@ -6,10 +6,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-void record_sql_init(struct record_sql *sql, const struct record_operations *operations,
-		     const struct record_driver *driver)
+void record_sql_init(struct record_sql *sql, const struct record_driver *driver)
 {
-	sql->base.operations = operations;
+	sql->base.operations = &driver->operations;
 	sql->driver = driver;
 	sql->arena = arena_new();
 }
@@ -35,8 +34,9 @@ int record_sql_fail(struct record_sql *sql, int error, const char *format, ...)
 	return error;
 }
 
-int record_sql_begin(struct record_sql *sql)
+int record_sql_begin(struct record *record)
 {
+	struct record_sql *sql = record_sql_of(record);
 	int error;
 
 	sql->failed = 0;

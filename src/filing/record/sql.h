@@ -114,7 +114,9 @@ void record_take_text(void *context, const struct record_value *values, size_t c
 
 struct record_sql;
 
+/* All that differs between the backends. */
 struct record_driver {
+	struct record_operations operations; /* with RECORD_SQL_OPERATIONS */
 	const struct record_dialect *dialect;
 	/* Runs CALL: 0, or -errno after record_sql_fail(). */
 	int (*run)(struct record_sql *sql, struct record_call *call);
@@ -135,16 +137,13 @@ struct record_sql {
 	int failed;          /* why it is over: -errno; 0: it is not */
 };
 
-void record_sql_init(struct record_sql *sql, const struct record_operations *operations,
-		     const struct record_driver *driver);
+void record_sql_init(struct record_sql *sql, const struct record_driver *driver);
 void record_sql_clear(struct record_sql *sql);
 
 /* Sets the words of the failure, of which what is not printable is replaced, ends the transaction,
  * and returns ERROR. */
 int record_sql_fail(struct record_sql *sql, int error, const char *format, ...) PRINTF_LIKE(3, 4);
 
-/* record_begin() for backends: connects, and marks the transaction as begun. */
-MUST_CHECK int record_sql_begin(struct record_sql *sql);
 /* The transaction ended. */
 void record_sql_ended(struct record_sql *sql);
 /* Whether CALL may run: 0 within a transaction that is not over; else why not. */
@@ -163,7 +162,9 @@ size_t record_sql_write(const struct record_dialect *dialect, enum record_statem
 /* Whether a row of CALL that is there already is no failure: nothing is inserted then. */
 bool record_sql_is_once(const struct record_call *call);
 
-/* The operations that are the same for all. */
+/* The operations that are the same for all. record_begin() connects, and marks the transaction as
+ * begun. */
+MUST_CHECK int record_sql_begin(struct record *record);
 int record_sql_put(struct record *record, struct record_entry *entries, size_t count);
 int record_sql_decide(struct record *record, struct record_attempt **attempts, size_t count);
 int record_sql_move(struct record *record, struct record_attempt **attempts, size_t count);
@@ -183,10 +184,11 @@ int record_sql_prune(struct record *record, int64_t before_us, unsigned limit, u
 
 /* They, in the backends' struct record_operations. */
 #define RECORD_SQL_OPERATIONS                                                                    \
-	.put = record_sql_put, .decide = record_sql_decide, .move = record_sql_move,             \
-	.open = record_sql_open, .new_folders = record_sql_new_folders, .look = record_sql_look, \
-	.filed = record_sql_filed, .end = record_sql_end, .settle = record_sql_settle,           \
-	.list = record_sql_list, .unfile = record_sql_unfile, .prune = record_sql_prune
+	.begin = record_sql_begin, .put = record_sql_put, .decide = record_sql_decide,           \
+	.move = record_sql_move, .open = record_sql_open, .new_folders = record_sql_new_folders, \
+	.look = record_sql_look, .filed = record_sql_filed, .end = record_sql_end,               \
+	.settle = record_sql_settle, .list = record_sql_list, .unfile = record_sql_unfile,       \
+	.prune = record_sql_prune
 
 /* ---- values ---- */
 

@@ -17,13 +17,6 @@ void intake_claim_grant(const struct intake_session *session, const struct in6_a
 	peer->may_xforward = has_address && config_may_xforward(config, address);
 }
 
-static void take_claimed_name(struct intake_session *session, const char *name)
-{
-	names_request_cancel(&session->name_request);
-	free(session->name);
-	session->name = *name != '\0' ? memory_copy_string(name) : NULL;
-}
-
 /* One that the proxy does not know must not pass for the client before it. */
 static void take_claimed_address(struct intake_session *session, const struct smtp_claim *claim)
 {
@@ -66,7 +59,9 @@ void intake_claim_take(struct intake_session *session, const struct smtp_claim *
 	struct mail_verdict verdict;
 
 	intake_auth_forget(session);
-	take_claimed_name(session, claim->name);
+	names_request_cancel(&session->name_request);
+	free(session->name);
+	session->name = *claim->name != '\0' ? memory_copy_string(claim->name) : NULL;
 	peer.name = session->name != NULL ? session->name : "";
 	take_claimed_address(session, claim);
 	grant_client_rights(session, &peer);

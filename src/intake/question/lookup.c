@@ -3,12 +3,6 @@
 #include "base/panic.h"
 #include "intake/internal.h"
 
-static void open_message(struct intake_session *session)
-{
-	session->is_unnamed = false;
-	session->engine->open(session);
-}
-
 /* The trace header contains the name: a message begins when the name is known, or the lookup
  * took too long (dns/names/client.h). */
 static void on_name_known(void *context, const char *name, bool is_temporary)
@@ -22,8 +16,10 @@ static void on_name_known(void *context, const char *name, bool is_temporary)
 	}
 	if (session->named != NULL)
 		session->named(session);
-	else if (session->is_unnamed)
-		open_message(session);
+	else if (session->is_unnamed) {
+		session->is_unnamed = false;
+		session->engine->open(session);
+	}
 }
 
 void intake_lookup_name(struct intake_session *session)

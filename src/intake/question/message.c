@@ -43,19 +43,6 @@ void intake_message_log_error(const struct intake_session *session, const struct
 				log_string(operation, operation), log_error(error));
 }
 
-/* The client has sent a message, so it is the last to lose its place. */
-static void keep_place(struct intake_session *session)
-{
-	intake_pace_reset(&session->idle);
-	DL_DELETE2(session->intake->sessions, session, previous, next);
-	DL_APPEND2(session->intake->sessions, session, previous, next);
-}
-
-static const char *text_or_empty(const char *text)
-{
-	return text != NULL ? text : "";
-}
-
 static void log_accepted(const struct intake_session *session, struct mail_id id,
 			 const struct mail_envelope *envelope, struct str message_id)
 {
@@ -71,7 +58,7 @@ static void log_accepted(const struct intake_session *session, struct mail_id id
 		  log_str(helo, engine->helo(session)), log_from(envelope->sender),
 		  log_number(recipients, (int64_t)envelope->recipient_count),
 		  log_number(size, (int64_t)envelope->size), log_str(message_id, message_id),
-		  log_string(name, text_or_empty(session->name)),
+		  log_string(name, session->name != NULL ? session->name : ""),
 		  log_str(user, intake_session_user(session)),
 		  log_string(tls, tls != NULL ? tls_connection_version(tls) : ""),
 		  log_string(cipher, tls != NULL ? tls_connection_cipher(tls) : ""),
@@ -84,7 +71,10 @@ void intake_message_accepted(struct intake_session *session, struct mail_id id,
 {
 	log_accepted(session, id, envelope, message_id);
 	intake_rate_note(session, CONFIG_RATE_BYTES, envelope->size);
-	keep_place(session);
+	/* the client has sent a message, so it is the last to lose its place */
+	intake_pace_reset(&session->idle);
+	DL_DELETE2(session->intake->sessions, session, previous, next);
+	DL_APPEND2(session->intake->sessions, session, previous, next);
 }
 
 bool intake_message_write(struct intake_session *session, struct queue_client_message *message,

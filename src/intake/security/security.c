@@ -99,13 +99,6 @@ static void renew_listener_context(const struct intake_tls *tls, struct listener
 	buffer_clear(&reason);
 }
 
-static bool is_certificate_list_complete(const struct intake_tls *tls)
-{
-	struct tls_certificate list[TLS_CERTIFICATES_MAX];
-
-	return list_certificates(tls, list) == tls->config->certificate_count;
-}
-
 static void renew_contexts_now(void *context)
 {
 	struct intake_tls *tls = context;
@@ -122,7 +115,8 @@ static void renew_all(struct intake_tls *tls)
 	if (keys_set(tls->keys) == NULL)
 		return;
 	os_timer_stop(tls->patience);
-	if (is_certificate_list_complete(tls) || !tls->has_set)
+	struct tls_certificate list[TLS_CERTIFICATES_MAX];
+	if (list_certificates(tls, list) == tls->config->certificate_count || !tls->has_set)
 		renew_contexts_now(tls);
 	else
 		os_timer_start(tls->patience, KEYS_PATIENCE_US);

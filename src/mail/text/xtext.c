@@ -48,3 +48,27 @@ void mail_xtext_append(struct buffer *out, struct str text)
 			buffer_append_format(out, "+%02X", byte);
 	}
 }
+
+/* In place of xtext: only what would end the value, or begin a code of it, is written as one. */
+static void append_utf8_xtext(struct buffer *out, struct str text)
+{
+	for (size_t i = 0; i < text.length; i++) {
+		unsigned char byte = (unsigned char)text.data[i];
+
+		if (byte >= 0x80 || (is_xchar(byte) && byte != '\\'))
+			buffer_append_byte(out, text.data[i]);
+		else
+			buffer_append_format(out, "\\x{%02X}", byte);
+	}
+}
+
+void mail_orcpt_append(struct buffer *out, struct str address)
+{
+	if (str_is_ascii(address)) {
+		buffer_append_string(out, "rfc822;");
+		mail_xtext_append(out, address);
+	} else {
+		buffer_append_string(out, "utf-8;");
+		append_utf8_xtext(out, address);
+	}
+}

@@ -17,4 +17,8 @@ bool mail_xtext_is_valid(struct str text);
 /* Appends TEXT encoded. */
 void mail_xtext_append(struct buffer *out, struct str text);
 
+/* Appends ADDRESS as the value of ORCPT (section 4.2): "rfc822;" and xtext; an address that is not
+ * ASCII as "utf-8;" and UTF-8 (RFC 6533 section 3). */
+void mail_orcpt_append(struct buffer *out, struct str address);
+
 #endif

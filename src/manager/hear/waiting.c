@@ -43,15 +43,6 @@ static void wake_held(struct manager *manager, struct str hold)
 	wake_first(manager->wake, sleeper);
 }
 
-static void wake_released(struct manager *manager, struct waiters *waiters)
-{
-	for (struct sleeper *sleeper;
-	     (sleeper = sleepers_waiting_first(&manager->sleepers, waiters)) != NULL;) {
-		sleeper->facts.is_released = true;
-		wake_waiters(manager->wake, waiters, 1, false);
-	}
-}
-
 static void on_trigger_released(void *context, struct trigger *trigger)
 {
 	struct manager *manager = context;
@@ -62,8 +53,13 @@ static void on_trigger_released(void *context, struct trigger *trigger)
 	wake_held(manager, trigger_name(trigger));
 	/* mail that waits for the directory has not been tried yet: it is new mail */
 	if (waiters->count <= FEW ||
-	    queue_trigger_kind(trigger_name(trigger)) == QUEUE_TRIGGER_DIRECTORY)
-		wake_released(manager, waiters);
+	    queue_trigger_kind(trigger_name(trigger)) == QUEUE_TRIGGER_DIRECTORY) {
+		for (struct sleeper *sleeper;
+		     (sleeper = sleepers_waiting_first(&manager->sleepers, waiters)) != NULL;) {
+			sleeper->facts.is_released = true;
+			wake_waiters(manager->wake, waiters, 1, false);
+		}
+	}
 	wake_schedule(manager->wake);
 	os_loop_defer(manager->loop, &manager->dispatch_task);
 }

@@ -96,12 +96,6 @@ static void log_result(struct disk_cache *disk_cache, const struct change *chang
 		  log_string(file, change->name), log_error(change->result));
 }
 
-static void change_free(struct change *change)
-{
-	buffer_clear(&change->text);
-	free(change);
-}
-
 static void take_next_change(struct disk_cache *disk_cache)
 {
 	disk_cache->current = disk_cache->waiting;
@@ -111,7 +105,8 @@ static void take_next_change(struct disk_cache *disk_cache)
 static void finish_disk_cache_change(struct disk_cache *disk_cache)
 {
 	log_result(disk_cache, disk_cache->current);
-	change_free(disk_cache->current);
+	buffer_clear(&disk_cache->current->text);
+	free(disk_cache->current);
 	disk_cache->current = NULL;
 }
 

@@ -150,25 +150,37 @@ static unsigned read_flags(pid_t pid, const char *number)
 	return flags;
 }
 
+/* NULL: there are no more (*ERROR_OUT: 0), or -errno. */
+static const struct dirent *next_proc_entry(DIR *directory, int *error_out)
+{
+	const struct dirent *entry;
+
+	errno = 0;
+	entry = readdir(directory);
+	*error_out = entry == NULL ? -errno : 0;
+	return entry;
+}
+
 int os_inspect_descriptors(pid_t pid, os_inspect_each *each, void *context)
 {
 	char target[OS_PROCESS_PATH_SIZE];
 	char path[64 + NAME_MAX];
 	const struct dirent *entry;
 	DIR *directory;
+	int error;
 
 	snprintf(path, sizeof path, "/proc/%ld/fd", (long)pid);
 	directory = opendir(path);
 	if (directory == NULL)
 		return -errno;
-	while ((entry = readdir(directory)) != NULL) {
+	while ((entry = next_proc_entry(directory, &error)) != NULL) {
 		snprintf(path, sizeof path, "/proc/%ld/fd/%s", (long)pid, entry->d_name);
 		if (entry->d_name[0] != '.' && read_link(path, target) == 0)
 			each(context, (int)strtol(entry->d_name, NULL, 10), target,
 			     read_flags(pid, entry->d_name));
 	}
 	closedir(directory);
-	return 0;
+	return error;
 }
 
 bool os_inspect_may_change_user(const struct os_inspect_status *status)
@@ -183,10 +195,11 @@ int os_inspect_processes(void (*each)(void *context, pid_t pid, pid_t parent), v
 {
 	const struct dirent *entry;
 	DIR *directory = opendir("/proc");
+	int error;
 
 	if (directory == NULL)
 		return -errno;
-	while ((entry = readdir(directory)) != NULL) {
+	while ((entry = next_proc_entry(directory, &error)) != NULL) {
 		struct os_inspect_status status = {0};
 		uint64_t pid;
 
@@ -195,5 +208,5 @@ int os_inspect_processes(void (*each)(void *context, pid_t pid, pid_t parent), v
 			each(context, (pid_t)pid, status.parent);
 	}
 	closedir(directory);
-	return 0;
+	return error;
 }

@@ -99,30 +99,35 @@ static void run_program(const char *path, int program, const char *const *argume
 	execv(path, words);
 }
 
+/* Another number of DESCRIPTOR, beyond those that the new program is given; -1 stays -1. */
+static int descriptor_out_of_the_way(int descriptor)
+{
+	return descriptor < 0 ? -1 : fcntl(descriptor, F_DUPFD_CLOEXEC, OS_PROCESS_CONTROL + 1);
+}
+
 /* Runs in the new process: only what is safe after fork() is allowed. */
 static _Noreturn void become_program(const char *path, int program, const char *const *arguments,
 				     const struct os_process_user *user, int control, int output)
 {
 	sigset_t none;
-	int input = open("/dev/null", O_RDONLY);
+	int input = descriptor_out_of_the_way(open("/dev/null", O_RDONLY | O_CLOEXEC));
+	int kept_program = descriptor_out_of_the_way(program);
+	int kept_control = descriptor_out_of_the_way(control);
+	int kept_output = descriptor_out_of_the_way(output);
 
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	if (input < 0 || dup2(input, STDIN_FILENO) < 0)
+	if (input < 0 || dup2(input, STDIN_FILENO) < 0 ||
+	    dup2(kept_control, OS_PROCESS_CONTROL) < 0 || (program >= 0 && kept_program < 0))
 		_exit(71);
-	if (output >= 0 && (dup2(output, STDOUT_FILENO) < 0 || dup2(output, STDERR_FILENO) < 0))
+	if (output >= 0 &&
+	    (dup2(kept_output, STDOUT_FILENO) < 0 || dup2(kept_output, STDERR_FILENO) < 0))
 		_exit(71);
-	if (control == OS_PROCESS_CONTROL) {
-		if (fcntl(control, F_SETFD, 0) != 0)
-			_exit(71);
-	} else if (dup2(control, OS_PROCESS_CONTROL) < 0) {
-		_exit(71);
-	}
 	if (os_process_become(user) != 0)
 		_exit(77);
 	if (!user->may_gain)
 		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	run_program(path, program, arguments);
+	run_program(path, kept_program, arguments);
 	_exit(127);
 }
 

@@ -1,74 +1,35 @@
 // SPDX-License-Identifier: ISC
 #include "policy/sts/client.h"
-#include "base/table.h"
-#include "ipc/channel.h"
+#include "base/panic.h"
 #include "ipc/pack.h"
+#include "ipc/question.h"
 #include "mail/host.h"
-#include "os/clock.h"
 #include "policy/tlsrpt/session.h"
 #include <stdlib.h>
 
 enum { BACKLOG_MAX = 1 << 20 }; /* bytes that wait for "policy" */
 
 struct sts_question {
+	struct ipc_question asked;
 	struct sts_client *client;
-	uint32_t tag;
-	bool is_answered; /* by this client itself, at the end of the turn */
-	struct os_task none;
-	int64_t until_us;
+	struct os_task none; /* for a domain that is not asked about */
 	void (*done)(void *context, const struct sts_answer *answer);
 	void *context;
-	UT_hash_handle hh;
 	char domain[STS_DOMAIN_MAX + 1];
 };
 
 struct sts_client {
 	struct os_loop *loop;
-	struct ipc_client *ipc;
-	struct os_timer *timer;         /* for the first question */
-	struct sts_question *questions; /* by tag, the oldest first */
-	uint32_t tag;
-	int64_t patience_us;
+	struct ipc_questions *questions;
 };
-
-static void set_sts_client_timer(struct sts_client *client)
-{
-	int64_t left_us;
-
-	os_timer_stop(client->timer);
-	if (client->questions == NULL)
-		return;
-	left_us = client->questions->until_us - os_clock_boot_us();
-	os_timer_start(client->timer, left_us > 0 ? left_us : 0);
-}
-
-static void free_sts_question(struct sts_question *question)
-{
-	struct sts_client *client = question->client;
-
-	os_task_cancel(client->loop, &question->none);
-	HASH_DEL(client->questions, question);
-	free(question);
-	set_sts_client_timer(client);
-}
 
 static void finish_sts_question(struct sts_question *question, const struct sts_answer *answer)
 {
 	void (*done)(void *context, const struct sts_answer *answer) = question->done;
 	void *context = question->context;
 
-	free_sts_question(question);
+	sts_question_cancel(question);
 	done(context, answer);
-}
-
-static void on_sts_client_timer(void *context)
-{
-	static const struct sts_answer later = {.kind = STS_LATER};
-	struct sts_client *client = context;
-
-	while (client->questions != NULL && client->questions->until_us <= os_clock_boot_us())
-		finish_sts_question(client->questions, &later);
-	set_sts_client_timer(client);
 }
 
 static void answer_no_policy(void *context)
@@ -78,16 +39,9 @@ static void answer_no_policy(void *context)
 	finish_sts_question(context, &none);
 }
 
-static void send_sts_question(const struct sts_question *question)
+static void pack_sts_question(const struct ipc_question *asked, struct buffer *body)
 {
-	struct ipc_channel *channel = ipc_client_channel(question->client->ipc);
-	struct buffer body = {0};
-
-	if (channel == NULL)
-		return;
-	pack_str(&body, str_from(question->domain));
-	ipc_channel_send(channel, STS_ASK, question->tag, buffer_view(&body), NULL, 0);
-	buffer_clear(&body);
+	pack_str(body, str_from(CONTAINER_OF(asked, const struct sts_question, asked)->domain));
 }
 
 static bool read_sts_answer(struct str body, struct sts_answer *answer_out)
@@ -108,34 +62,22 @@ static bool read_sts_answer(struct str body, struct sts_answer *answer_out)
 	       problem <= STS_PROBLEM_WEBPKI && until_us <= INT64_MAX;
 }
 
-static void on_sts_message(void *context, struct ipc_message *message)
+static bool on_sts_answered(struct ipc_question *asked, struct str body)
 {
-	struct sts_client *client = context;
-	struct sts_question *question;
 	struct sts_answer answer;
 
-	if (message->type != STS_ANSWER || !read_sts_answer(message->body, &answer)) {
-		ipc_channel_refuse(ipc_client_channel(client->ipc), message->type);
-		return;
-	}
-	HASH_FIND(hh, client->questions, &message->tag, sizeof message->tag, question);
-	if (question != NULL && !question->is_answered)
-		finish_sts_question(question, &answer);
+	if (!read_sts_answer(body, &answer))
+		return false;
+	if (asked != NULL)
+		finish_sts_question(CONTAINER_OF(asked, struct sts_question, asked), &answer);
+	return true;
 }
 
-static void on_sts_connected(void *context)
+static void on_sts_late(struct ipc_question *asked)
 {
-	struct sts_client *client = context;
+	static const struct sts_answer later = {.kind = STS_LATER};
 
-	for (struct sts_question *one = client->questions; one != NULL; one = one->hh.next)
-		if (!one->is_answered)
-			send_sts_question(one);
-}
-
-/* They are asked again. */
-static void on_sts_lost(void *context)
-{
-	(void)context;
+	finish_sts_question(CONTAINER_OF(asked, struct sts_question, asked), &later);
 }
 
 static bool is_askable_domain(struct str domain)
@@ -152,28 +94,24 @@ struct sts_question *sts_client_ask(struct sts_client *client, struct str domain
 	question->client = client;
 	question->done = done;
 	question->context = context;
-	question->tag = ++client->tag;
-	question->none.call = answer_no_policy;
-	question->none.context = question;
-	question->until_us = os_clock_boot_us() + client->patience_us;
-	question->is_answered = !is_askable_domain(domain);
-	HASH_ADD(hh, client->questions, tag, sizeof question->tag, question);
-	if (question->is_answered) {
-		os_loop_defer(client->loop, &question->none);
-	} else {
+	question->none = (struct os_task){.call = answer_no_policy, .context = question};
+	if (is_askable_domain(domain)) {
 		memcpy(question->domain, domain.data, domain.length);
 		str_lower(question->domain, domain.length);
-		send_sts_question(question);
+		ipc_question_ask(client->questions, &question->asked);
+	} else {
+		os_loop_defer(client->loop, &question->none);
 	}
-	if (!os_timer_is_running(client->timer))
-		set_sts_client_timer(client);
 	return question;
 }
 
 void sts_question_cancel(struct sts_question *question)
 {
-	if (question != NULL)
-		free_sts_question(question);
+	if (question == NULL)
+		return;
+	ipc_question_cancel(&question->asked);
+	os_task_cancel(question->client->loop, &question->none);
+	free(question);
 }
 
 static struct str cut_session_text(struct str text, size_t most)
@@ -183,7 +121,7 @@ static struct str cut_session_text(struct str text, size_t most)
 
 void sts_client_count(struct sts_client *client, const struct tlsrpt_session *session)
 {
-	struct ipc_channel *channel = ipc_client_channel(client->ipc);
+	struct ipc_channel *channel = ipc_client_channel(ipc_questions_client(client->questions));
 	struct buffer body = {0};
 
 	if (channel == NULL || ipc_channel_backlog(channel) > BACKLOG_MAX ||
@@ -204,24 +142,26 @@ void sts_client_count(struct sts_client *client, const struct tlsrpt_session *se
 
 struct sts_client *sts_client_new(struct os_loop *loop, const char *path, int64_t patience_us)
 {
-	static const struct ipc_client_handler handler = {on_sts_connected, on_sts_message,
-							  on_sts_lost};
+	static const struct ipc_question_kind kind = {.type = STS_ASK,
+						      .answer_type = STS_ANSWER,
+						      .pack = pack_sts_question,
+						      .answered = on_sts_answered,
+						      .late = on_sts_late};
 	struct sts_client *client = memory_alloc_zero(1, sizeof *client);
 
 	client->loop = loop;
-	client->patience_us = patience_us;
-	client->timer = os_timer_new(loop, on_sts_client_timer, client);
-	client->ipc = ipc_client_new(loop, path, &handler, client);
+	client->questions = ipc_questions_new(loop, path, &kind, patience_us);
 	return client;
 }
 
 void sts_client_free(struct sts_client *client)
 {
+	struct ipc_question *asked;
+
 	if (client == NULL)
 		return;
-	while (client->questions != NULL)
-		free_sts_question(client->questions);
-	ipc_client_free(client->ipc);
-	os_timer_free(client->timer);
+	while ((asked = ipc_questions_first(client->questions)) != NULL)
+		sts_question_cancel(CONTAINER_OF(asked, struct sts_question, asked));
+	ipc_questions_free(client->questions);
 	free(client);
 }

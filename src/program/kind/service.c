@@ -25,30 +25,6 @@ static struct {
 	struct os_timer *retired_check;
 } service_program;
 
-static void on_job(void *context, struct deliver_helper_job *job)
-{
-	struct service *service = context;
-
-	service->kind->deliver(service->transport, job);
-}
-
-static void on_service_helper_lost(void *context)
-{
-	struct service *service = context;
-
-	service->kind->lost(service->transport);
-}
-
-static void on_drain(void *context)
-{
-	struct service *service = context;
-
-	if (service->kind->drain != NULL)
-		service->kind->drain(service->transport);
-}
-
-static const struct deliver_helper_handler handler = {on_job, on_drain, on_service_helper_lost};
-
 static const struct service_kind *find_kind(enum config_service_kind kind)
 {
 	const struct service_kind *known = service_program.own->kinds;
@@ -69,12 +45,12 @@ static void add_transport_service(const char *name, const struct config_service 
 	child_path(child, "send", path);
 	service->name = memory_copy_string(name);
 	service->kind = kind;
-	service->transport = kind->new (child->loop, child->config, config);
+	service->transport = kind->new (child, child->config, config);
 	service->helper = deliver_helper_new(
 		child->loop,
 		&(struct deliver_helper_call){path, child_token(child, service_program.own->name),
 					      name, kind->concurrency},
-		&handler, service);
+		&kind->jobs, service->transport);
 	service->next = service_program.services;
 	service_program.services = service;
 }
@@ -156,14 +132,10 @@ static void drop_retired(void *unused)
 		os_timer_start(service_program.retired_check, RETIRED_CHECK_US);
 }
 
-static void drop_or_retire(struct service **place)
+static void retire_service(struct service **place)
 {
 	struct service *service = *place;
 
-	if (service->kind->drain == NULL) {
-		drop_service(place);
-		return;
-	}
 	*place = service->next;
 	service->next = service_program.retired;
 	service_program.retired = service;
@@ -207,14 +179,15 @@ static int start_services(struct child *child)
 static void reload_services(struct child *child, const struct config *old)
 {
 	struct service **place = &service_program.services;
-	bool fits = service_program.own->fits == NULL || service_program.own->fits(child->config);
+	bool fits = service_program.own->fits == NULL ||
+		    service_program.own->fits(child, child->config);
 
 	(void)old;
 	while (*place != NULL) {
 		if (keep_service(*place))
 			place = &(*place)->next;
 		else
-			drop_or_retire(place);
+			retire_service(place);
 	}
 	drop_retired(NULL);
 	add_missing_services();
@@ -241,6 +214,18 @@ static void hurry_services(struct child *child)
 {
 	(void)child;
 	end_all_services();
+}
+
+static void call_with_each(const struct service *service, void (*call)(void *transport))
+{
+	for (; service != NULL; service = service->next)
+		call(service->transport);
+}
+
+void service_each(void (*call)(void *transport))
+{
+	call_with_each(service_program.services, call);
+	call_with_each(service_program.retired, call);
 }
 
 int service_main(int argc, char **argv, const struct service_program *service)

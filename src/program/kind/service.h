@@ -12,21 +12,19 @@
 
 struct child;
 
-/* The transport for services of one kind; the functions are those of, for example,
- * deliver/lmtp/lmtp.h. */
+/* The transport for services of one kind; what is called with TRANSPORT are the functions of, for
+ * example, deliver/lmtp/lmtp.h. */
 struct service_kind {
 	enum config_service_kind kind;
 	const char *name;     /* of one that always exists, and is no service: SERVICE is NULL */
 	uint32_t concurrency; /* maximum of jobs at once */
-	void *(*new)(struct os_loop *loop, const struct config *config,
+	void *(*new)(struct child *child, const struct config *config,
 		     const struct config_service *service);
 	/* Jobs in flight continue. */
 	void (*configure)(void *transport, const struct config *config,
 			  const struct config_service *service);
-	void (*deliver)(void *transport, struct deliver_helper_job *job);
-	/* After this no job needs the configuration. NULL: all jobs continue. */
-	void (*drain)(void *transport);
-	void (*lost)(void *transport);
+	/* With TRANSPORT as their context. After drain() no job needs the configuration. */
+	struct deliver_helper_handler jobs;
 	void (*free)(void *transport);
 };
 
@@ -38,8 +36,11 @@ struct service_program {
 	int (*open)(struct child *child);
 	/* A new configuration, before it is applied to the transports. False: it needs a new
 	 * process, which will be started. May be NULL. */
-	bool (*fits)(const struct config *config);
+	bool (*fits)(struct child *child, const struct config *config);
 };
+
+/* Calls CALL with each transport: those of services that a reload removed, too. */
+void service_each(void (*call)(void *transport));
 
 /* The main() of a program. */
 int service_main(int argc, char **argv, const struct service_program *service);

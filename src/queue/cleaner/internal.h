@@ -61,18 +61,22 @@ MUST_CHECK int cleaner_look(const struct queue_cleaner *cleaner, uint64_t number
 void cleaner_clear(struct remains *remains);
 
 /* rebuild.c: makes the name in info/ again, from the control file or from the envelope of the data,
- * whichever REMAINS has. */
+ * whichever REMAINS has. With that name it is a message at S5, of which somebody must be told even
+ * if cleaner_sync_info() fails then. */
 MUST_CHECK int cleaner_rebuild(const struct queue_cleaner *cleaner, const struct remains *remains);
 
-/* Makes NUMBER's name in info/ a control file with TEXT; durable. */
+/* Makes NUMBER's name in info/ a control file with TEXT, which is durable; the name is so after
+ * cleaner_sync_info(). */
 MUST_CHECK int cleaner_write_control(struct queue_store *store, uint64_t number, struct str text);
+MUST_CHECK int cleaner_sync_info(const struct queue_store *store, uint64_t number);
 /* Appends a map by which all recipients of ENVELOPE, which gets them in its arena, are to be mapped
  * again, because of WHY. */
 MUST_CHECK int cleaner_map_later(struct buffer *text, struct mail_envelope *envelope,
 				 const char *why);
 
 /* report.c: queues a message without data, in which all that was open in REMAINS->control has
- * failed. */
+ * failed. *NUMBER_OUT is set as soon as it is at S5, also if its name may not be durable (-errno).
+ */
 MUST_CHECK int cleaner_report(const struct queue_cleaner *cleaner, const struct remains *remains,
 			      uint64_t *number_out);
 

@@ -103,7 +103,7 @@ static int rebuild_message(const struct queue_cleaner *cleaner, const struct rem
 		folder = cleaner_folder(cleaner, remains->copy, &name);
 	queue_store_path(cleaner->store, folder, name, remains->number, path);
 	tell_finding(cleaner, remains, QUEUE_CLEANER_REBUILT, path, 0);
-	return 0;
+	return cleaner_sync_info(cleaner->store, remains->number);
 }
 
 /* The report is queued before its only source leaves the queue: it may be sent twice if this is

@@ -7,7 +7,7 @@
 #include "queue/control/checksum.h"
 #include <errno.h>
 
-static int sync_info(const struct queue_store *store, uint64_t number)
+int cleaner_sync_info(const struct queue_store *store, uint64_t number)
 {
 	char path[QUEUE_PATH_SIZE];
 
@@ -21,12 +21,10 @@ static int link_copy(const struct queue_cleaner *cleaner, const struct remains *
 	char to[QUEUE_PATH_SIZE];
 	const char *name;
 	enum queue_folder folder = cleaner_folder(cleaner, remains->copy, &name);
-	int result;
 
 	queue_store_path(cleaner->store, folder, name, remains->number, from);
 	queue_store_path(cleaner->store, QUEUE_INFO, NULL, remains->number, to);
-	result = os_file_link(cleaner->store->directory, from, to);
-	return result == 0 ? sync_info(cleaner->store, remains->number) : result;
+	return os_file_link(cleaner->store->directory, from, to);
 }
 
 /* As when the directory could not tell where the recipients go. */
@@ -78,8 +76,7 @@ int cleaner_write_control(struct queue_store *store, uint64_t number, struct str
 	if (result < 0)
 		return result;
 	queue_store_path(store, QUEUE_INFO, NULL, number, to);
-	result = os_file_rename(store->directory, from, to);
-	return result == 0 ? sync_info(store, number) : result;
+	return os_file_rename(store->directory, from, to);
 }
 
 int cleaner_rebuild(const struct queue_cleaner *cleaner, const struct remains *remains)

@@ -176,9 +176,10 @@ int cleaner_report(const struct queue_cleaner *cleaner, const struct remains *re
 		result = write_bounce(cleaner->store, number, buffer_view(&bounce));
 	if (result == 0)
 		result = cleaner_write_control(cleaner->store, number, buffer_view(&text));
-	if (result == 0)
-		*number_out = number;
-	return result;
+	if (result < 0)
+		return result;
+	*number_out = number;
+	return cleaner_sync_info(cleaner->store, number);
 }
 
 int cleaner_stand_in(struct queue_store *store, const struct queue_control *control,
@@ -200,7 +201,8 @@ int cleaner_stand_in(struct queue_store *store, const struct queue_control *cont
 		return result;
 	queue_checksum_add_records(&text, before, envelope.id.born_us);
 	result = cleaner_write_control(store, envelope.id.number, buffer_view(&text));
-	if (result == 0)
-		*number_out = envelope.id.number;
-	return result;
+	if (result < 0)
+		return result;
+	*number_out = envelope.id.number;
+	return cleaner_sync_info(store, envelope.id.number);
 }

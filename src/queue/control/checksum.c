@@ -97,14 +97,6 @@ uint32_t queue_checksum_of_birth(int64_t born_us)
 	return checksum_extend(0, birth.data, birth.length);
 }
 
-static void append_checked_record(struct buffer *out, struct str line, uint32_t of_birth)
-{
-	buffer_append_str(out, line);
-	buffer_append_string(out, " #");
-	append_checksum(out, checksum_extend(of_birth, line.data, line.length));
-	buffer_append_byte(out, '\n');
-}
-
 void queue_checksum_add_records(struct buffer *text, size_t from, int64_t born_us)
 {
 	uint32_t of_birth = queue_checksum_of_birth(born_us);
@@ -117,8 +109,12 @@ void queue_checksum_add_records(struct buffer *text, size_t from, int64_t born_u
 	buffer_append(&plain, buffer_data(text) + from, text->length - from);
 	buffer_truncate(text, from);
 	rest = buffer_view(&plain);
-	while (rest.length > 0 && str_split(&rest, '\n', &line))
-		append_checked_record(text, line, of_birth);
+	while (rest.length > 0 && str_split(&rest, '\n', &line)) {
+		buffer_append_str(text, line);
+		buffer_append_string(text, " #");
+		append_checksum(text, checksum_extend(of_birth, line.data, line.length));
+		buffer_append_byte(text, '\n');
+	}
 }
 
 bool queue_checksum_compare(struct str line, uint32_t of_birth, struct queue_checksums *sums_out)

@@ -18,12 +18,6 @@ struct clean {
 	void *context;
 };
 
-static void tell_removed_path(const struct clean *clean, const char *path)
-{
-	if (clean->each != NULL)
-		clean->each(clean->context, path);
-}
-
 static bool is_old_file(const struct clean *clean, const char *path)
 {
 	struct os_file_info info;
@@ -48,8 +42,10 @@ static int clean_pid(void *context, const char *name)
 	if (name[0] == 'm' || strncmp(name, own, strlen(own)) == 0 || !is_old_file(clean, path))
 		return 0;
 	result = os_file_unlink(clean->store->directory, path);
-	if (result == 0)
-		tell_removed_path(clean, path);
+	if (result == 0) {
+		if (clean->each != NULL)
+			clean->each(clean->context, path);
+	}
 	return result == -ENOENT ? 0 : result;
 }
 

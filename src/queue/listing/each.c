@@ -56,11 +56,6 @@ static bool is_undecided_at_transport(const struct queue_delivery *delivery, str
 	return delivery->route == QUEUE_ROUTE_LOCAL && str_equal(transport, delivery->service);
 }
 
-static bool stage_passes(const struct listing_filter *filter, const struct listing_entry *entry)
-{
-	return !filter->has_stage || (!entry->is_preprocessed && filter->stage == entry->stage);
-}
-
 static bool transport_passes(const struct listing_filter *filter, const struct listing_entry *entry)
 {
 	if (filter->transport.length == 0)
@@ -181,8 +176,8 @@ static bool passes_listing_filter(const struct listing_filter *filter,
 	       origin_passes(filter, envelope->received) &&
 	       age_passes(filter, envelope->id.born_us) && reason_passes(filter, entry->control) &&
 	       (!filter->is_held || entry->is_held) && recipients_pass(filter, entry->control) &&
-	       stage_passes(filter, entry) && transport_passes(filter, entry) &&
-	       trigger_passes(filter, entry);
+	       (!filter->has_stage || (!entry->is_preprocessed && filter->stage == entry->stage)) &&
+	       transport_passes(filter, entry) && trigger_passes(filter, entry);
 }
 
 static int by_value(const void *a, const void *b)
@@ -199,13 +194,6 @@ static bool was_shown(const struct walk *walk, uint64_t number)
 	       bsearch(&number, walk->shown, walk->shown_count, sizeof number, by_value) != NULL;
 }
 
-static void remember_shown_message(struct walk *walk, uint64_t number)
-{
-	walk->shown = memory_grow(walk->shown, walk->shown_count, &walk->shown_capacity,
-				  sizeof *walk->shown);
-	walk->shown[walk->shown_count++] = number;
-}
-
 static bool is_meant(const struct walk *walk, const struct listing_entry *entry)
 {
 	return walk->born_us == 0 || entry->control == NULL ||
@@ -216,8 +204,11 @@ static int show_listing_entry(struct walk *walk, const struct listing_entry *ent
 {
 	if (!is_meant(walk, entry) || !passes_listing_filter(walk->filter, entry))
 		return 0;
-	if (!walk->in_info)
-		remember_shown_message(walk, entry->number);
+	if (!walk->in_info) {
+		walk->shown = memory_grow(walk->shown, walk->shown_count, &walk->shown_capacity,
+					  sizeof *walk->shown);
+		walk->shown[walk->shown_count++] = entry->number;
+	}
 	return walk->each(walk->context, entry);
 }
 

@@ -85,17 +85,13 @@ static void append_renumbered(struct buffer *out, struct str text,
 	buffer_append_str(out, rest);
 }
 
+/* What an interrupted attempt left at PATH, drop_unfinished() has removed. */
 static int write_renumbered_file(int directory, const char *path, struct str text,
 				 int64_t modified_us)
 {
 	int file = os_file_open(directory, path, OS_FILE_WRITE | OS_FILE_CREATE);
 	int result;
 
-	if (file == -EEXIST) { /* of an interrupted attempt */
-		result = os_file_unlink(directory, path);
-		if (result == 0)
-			file = os_file_open(directory, path, OS_FILE_WRITE | OS_FILE_CREATE);
-	}
 	if (file < 0)
 		return file;
 	result = os_file_write(file, text.data, text.length, 0);

@@ -124,14 +124,6 @@ void smtp_client_login_cancel(struct smtp_client *client, const char *reason)
 		give_up_client_login(client, "4.7.0", reason, "");
 }
 
-/* The message that did not fit into the line with AUTH. */
-static void send_initial(struct smtp_client *client)
-{
-	client->login.has_initial = false;
-	send_login_line(client, &client->login.initial);
-	client_tell_line(client, "(credentials)");
-}
-
 void client_login_on_challenge(struct smtp_client *client)
 {
 	struct client_login *login = &client->login;
@@ -141,7 +133,10 @@ void client_login_on_challenge(struct smtp_client *client)
 	    !base64_decode(str_trim(buffer_view(&client->reply.text)), &login->challenge)) {
 		client_break_session(client, "a challenge that is not base64");
 	} else if (login->has_initial) {
-		send_initial(client);
+		/* what did not fit into the line with AUTH */
+		client->login.has_initial = false;
+		send_login_line(client, &client->login.initial);
+		client_tell_line(client, "(credentials)");
 	} else {
 		login->question = SMTP_CLIENT_LOGIN_CHALLENGE;
 		client_enter(client, CLIENT_LOGIN);

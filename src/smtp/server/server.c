@@ -98,21 +98,17 @@ static void end_command_line(struct smtp_server *s)
 	s->line_is_long = false;
 }
 
-static void tell_message_size(const struct smtp_server *s)
-{
-	const struct smtp_watch *watch = &s->service->watch;
-
-	if (smtp_watch_is_on(watch))
-		smtp_watch_tell_message(watch, s->peer.context, s->transaction->text.size);
-}
-
 static size_t take_smtp_bytes(struct smtp_server *s, const char *data, size_t length)
 {
 	size_t taken;
 
 	if (s->state == SMTP_STATE_DATA) {
 		if (smtp_data_take(s, data, length, &taken)) {
-			tell_message_size(s);
+			const struct smtp_watch *watch = &s->service->watch;
+
+			if (smtp_watch_is_on(watch))
+				smtp_watch_tell_message(watch, s->peer.context,
+							s->transaction->text.size);
 			smtp_server_enter(s, SMTP_STATE_END);
 			smtp_message_end(s);
 		}

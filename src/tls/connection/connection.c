@@ -247,15 +247,6 @@ static int try_handshake(struct tls_connection *connection)
 	return conclude_tls_call(connection, count, &connection->read_wants);
 }
 
-static void begin_use(struct tls_connection *connection)
-{
-	connection->is_made = true;
-	connection->read_wants = OS_WATCH_READ;
-	/* nothing is signed any more, so reading and writing needs no jobs */
-	(void)SSL_clear_mode(connection->openssl, SSL_MODE_ASYNC);
-	tls_peer_learn(connection);
-}
-
 int tls_connection_handshake(struct tls_connection *connection)
 {
 	int result;
@@ -270,7 +261,11 @@ int tls_connection_handshake(struct tls_connection *connection)
 	}
 	if (result <= 0)
 		return connection->failure < 0 ? connection->failure : result;
-	begin_use(connection);
+	connection->is_made = true;
+	connection->read_wants = OS_WATCH_READ;
+	/* nothing is signed any more, so reading and writing needs no jobs */
+	(void)SSL_clear_mode(connection->openssl, SSL_MODE_ASYNC);
+	tls_peer_learn(connection);
 	return 0;
 }
 

@@ -26,13 +26,6 @@ static int read_own_certificate(struct tls_identity *identity, const struct tls_
 	return 0;
 }
 
-static void free_certificate(struct tls_certified *certified)
-{
-	sk_X509_pop_free(certified->chain, X509_free);
-	X509_free(certified->certificate);
-	EVP_PKEY_free(certified->key);
-}
-
 /* Whether OpenSSL takes it, which also judges the strength of signatures in the chain. */
 static int try_certificate(SSL_CTX *trial, const struct tls_certified *certified,
 			   struct buffer *reason)
@@ -116,8 +109,12 @@ void tls_identity_release(struct tls_identity *identity)
 	if (identity == NULL || --identity->users > 0)
 		return;
 	tls_choices_free(identity);
-	for (size_t i = 0; i < identity->count; i++)
-		free_certificate(&identity->certificates[i]);
+	for (size_t i = 0; i < identity->count; i++) {
+		struct tls_certified *certified = &identity->certificates[i];
+		sk_X509_pop_free(certified->chain, X509_free);
+		X509_free(certified->certificate);
+		EVP_PKEY_free(certified->key);
+	}
 	free(identity->certificates);
 	free((char *)identity->strength.ciphers);
 	tls_clients_free(&identity->clients);

@@ -240,7 +240,7 @@ def test_freeze_campaign(scene, disk, ledger, capsys):
             "recipients delivered": verdict.delivered, "recipients bounced": verdict.bounced,
             "seconds of peace until nothing waited": round(peace),
             "logins": len(mx.log.find("auth_accepted")),
-            "logins judged wrongly": len(scene.doors.misjudged),
+            "logins judged wrongly": len(scene.listeners.misjudged),
             "by TLS, in": len(mx.log.find("message_accepted", tls="TLSv1.3")),
             "by TLS, out": len(mx.log.find("delivered", verified="authority")),
             "connections that broke in a message": len(scene.far.broken) + len(scene.box.broken),
@@ -256,7 +256,7 @@ def test_freeze_campaign(scene, disk, ledger, capsys):
     assert verdict.accepted > SECONDS, "the load was too small to mean anything"
     assert not leaks, "\n".join(leaks[:20])
     assert not scene.open_mail()
-    assert not scene.doors.misjudged and mx.log.find("auth_accepted")
+    assert not scene.listeners.misjudged and mx.log.find("auth_accepted")
     assert not verdict.lost, verdict.lost[:20]
     assert not verdict.corrupt, verdict.corrupt[:20]
     assert stuck is None, stuck

@@ -199,7 +199,7 @@ def test_kill_campaign(node, scene, ledger, capsys):
             "by TLS, out": len(mx.log.find("delivered", verified="authority")),
             "lost": len(verdict.lost), "corrupt": len(verdict.corrupt),
             "logins": len(mx.log.find("auth_accepted")),
-            "logins judged wrongly": len(scene.doors.misjudged),
+            "logins judged wrongly": len(scene.listeners.misjudged),
             "read by others": len(scene.open_mail()) + in_plain_text(scene, mx, other),
             "duplicates, excused": verdict.duplicates - len(bad), "not excused": len(bad),
         }, zero=("lost", "corrupt", "logins judged wrongly", "read by others", "not excused", "recipients queued at the end"))
@@ -209,7 +209,7 @@ def test_kill_campaign(node, scene, ledger, capsys):
     assert not verdict.lost, verdict.lost[:20]
     assert not verdict.corrupt, verdict.corrupt[:20]
     assert not scene.open_mail() and not in_plain_text(scene, mx, other)
-    assert not scene.doors.misjudged and mx.log.find("auth_accepted")
+    assert not scene.listeners.misjudged and mx.log.find("auth_accepted")
     assert not bad, "\n".join(bad)
     for owner in mx, other:
         for event in "message_damaged", "message_lost", "message_rebuilt":

@@ -96,7 +96,7 @@ def one_round(scene, faults, seed):
     assert not verdict.corrupt, verdict.corrupt[:20]
     assert verdict.accepted > ROUND, "the load was too small to mean anything"
     assert not scene.open_mail(), scene.open_mail()[:20]
-    assert not scene.doors.misjudged, scene.doors.misjudged
+    assert not scene.listeners.misjudged, scene.listeners.misjudged
     scene.forget()
     return verdict
 

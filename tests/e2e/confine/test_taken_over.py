@@ -83,11 +83,11 @@ class Load(Generator):
 
     def __init__(self, scene, ledger, seed, extra):
         self.extra = extra  # an address of the directory's, in place of a list
-        door = door_of(scene.mx)
-        ways = [lambda: Client(scene.mx, timeout=5), lambda: Client(scene.mx, timeout=5, path=door),
-                lambda: scene.client(timeout=5), lambda: scene.doors.qmtp(timeout=5)]
-        if scene.doors.has_logins:
-            ways.append(lambda: scene.doors.submission(tries=1, timeout=5))
+        listener = listener_of(scene.mx)
+        ways = [lambda: Client(scene.mx, timeout=5), lambda: Client(scene.mx, timeout=5, path=listener),
+                lambda: scene.client(timeout=5), lambda: scene.listeners.qmtp(timeout=5)]
+        if scene.listeners.has_logins:
+            ways.append(lambda: scene.listeners.submission(tries=1, timeout=5))
         self.ways = itertools.cycle(ways)
         self.by_path = 0  # messages
         self.wanted = None  # of the ways below, which most of them go
@@ -117,9 +117,9 @@ class Load(Generator):
             raise ConnectionError(str(answer)) from None
 
 
-def door_of(mx):
+def listener_of(mx):
     """Where it listens besides its port."""
-    return f"{mx.run}/door"
+    return f"{mx.run}/listener"
 
 
 def make_scene(node, secure, directory, processes=PROCESSES, logins=False):
@@ -131,7 +131,7 @@ def make_scene(node, secure, directory, processes=PROCESSES, logins=False):
                  logins=logins)
     made.mx.settings = made.mx.settings.replace("smtpd_workers = 1\n", bounds).replace(
         "service run { kind = pipe", 'service run { kind = pipe user = "www-data"')
-    made.mx.settings += f'listen smtp {{ address = "unix:{door_of(made.mx)}" }}\n'
+    made.mx.settings += f'listen smtp {{ address = "unix:{listener_of(made.mx)}" }}\n'
     made.mx.write_configuration()
     if processes:
         shutil.chown(made.mx.mail, USERS["local"])
@@ -217,7 +217,7 @@ def take_over(scene, ledger, program, seed, bounds):
     mx = scene.mx
     mark = mx.log.mark()
     since = max(ledger.known, default=0)
-    scene.doors.misjudged.clear()
+    scene.listeners.misjudged.clear()
     end = time.monotonic() + SECONDS
     lives, watch, acts = [], None, 0
     is_named = lambda taken: any(names(one, taken) for one in complaints(mx, mark))
@@ -270,8 +270,8 @@ def secrets(scene, program, lives):
 
 def logins(scene, program, lives):
     """Who is whom only they judge whom it is asked; and "smtpd", who tells the client."""
-    if scene.doors.misjudged and program not in ("auth", "smtpd", "directory"):
-        yield f"logins were judged wrongly: {scene.doors.misjudged[:5]}"
+    if scene.listeners.misjudged and program not in ("auth", "smtpd", "directory"):
+        yield f"logins were judged wrongly: {scene.listeners.misjudged[:5]}"
     if program == "auth" and not any(taken.vouched for taken in lives):
         yield "nobody asked him who somebody is"
     if program == "auth" and not any(taken.is_served for taken in lives):

@@ -17,7 +17,7 @@ ANNA, BOB, NOBODY = "anna@a.test", "bob@a.test", "nobody@a.test"
 needs_root = pytest.mark.skipif(not is_root(), reason="Postfix starts only as root")
 
 
-class Door:
+class Listener:
     """A node with LMTP at a port and at a socket."""
 
     def __init__(self, node):
@@ -34,8 +34,8 @@ class Door:
 
 
 @pytest.fixture
-def door(node):
-    made = Door(node)
+def listener(node):
+    made = Listener(node)
     yield made
     if os.path.exists(made.path):
         os.unlink(made.path)
@@ -45,8 +45,8 @@ def replies(client, count):
     return [client.getreply() for _ in range(count)]
 
 
-def test_a_reply_for_each_recipient(door):
-    with door.session() as client:
+def test_a_reply_for_each_recipient(listener):
+    with listener.session() as client:
         assert client.docmd(f"MAIL FROM:<{ANNA}>")[0] == 250
         codes = [client.docmd(f"RCPT TO:<{to}>")[0] for to in (ANNA, NOBODY, BOB, ANNA)]
         assert codes == [250, 550, 250, 250]
@@ -58,10 +58,10 @@ def test_a_reply_for_each_recipient(door):
         assert client.docmd("DATA")[0] == 503
         assert client.docmd("EHLO client.test")[0] == 500
     for address in (ANNA, BOB):
-        (stored,) = door.mx.maildir(address).wait()
+        (stored,) = listener.mx.maildir(address).wait()
         trace = split_trace(stored, STORED)
         assert b" with LMTP id " in trace
-    door.mx.wait_empty()
+    listener.mx.wait_empty()
 
 
 def test_nothing_is_accepted_of_a_refused_message(node):
@@ -79,44 +79,44 @@ def test_nothing_is_accepted_of_a_refused_message(node):
     assert mx.data_files() == [] or not mx.log.find("message_accepted")
 
 
-def check_handed_over(door, peer):
+def check_handed_over(listener, peer):
     """Good and bad recipients of one message, and many messages."""
     deliver(peer, [ANNA, NOBODY, BOB], TEXT, sender="")  # so that nobody gets a bounce
     for address in (ANNA, BOB):
-        (stored,) = door.mx.maildir(address).wait()
+        (stored,) = listener.mx.maildir(address).wait()
         assert b" with LMTP id " in stored or b" with UTF8LMTP id " in stored
         assert stored.endswith(STORED.split(b"\n\n", 1)[1])
-    assert b"Return-Path: <>\n" in door.mx.maildir(ANNA).messages()[0]
-    (refused,) = door.mx.log.find("command_refused", code="550", status="5.1.1")
+    assert b"Return-Path: <>\n" in listener.mx.maildir(ANNA).messages()[0]
+    (refused,) = listener.mx.log.find("command_refused", code="550", status="5.1.1")
     assert refused["command"].startswith(f"RCPT TO:<{NOBODY}>")
     for number in range(20):
         deliver(peer, [ANNA, BOB], TEXT, sender=f"lisa{number}@client.test")
     for address in (ANNA, BOB):
-        assert len(door.mx.maildir(address).wait(21)) == 21
-    door.mx.wait_empty()
+        assert len(listener.mx.maildir(address).wait(21)) == 21
+    listener.mx.wait_empty()
 
 
 @needs_root
 @pytest.mark.parametrize("where", ["inet", "unix"])
-def test_postfix_hands_over(door, ground, where):
-    to = f"unix:{door.path}" if where == "unix" else f"inet:127.0.0.1:{door.port}"
+def test_postfix_hands_over(listener, ground, where):
+    to = f"unix:{listener.path}" if where == "unix" else f"inet:127.0.0.1:{listener.port}"
     with Postfix(ground.directory("postfix"),
                  more=f"default_transport = lmtp:{to}\nlmtp_destination_recipient_limit = 50\n") as peer:
-        check_handed_over(door, peer)
+        check_handed_over(listener, peer)
 
 
-def test_exim_hands_over(door, ground):
-    with Exim(ground.directory("exim"), next_port=door.port,
+def test_exim_hands_over(listener, ground):
+    with Exim(ground.directory("exim"), next_port=listener.port,
               client_tls="hosts_avoid_tls = *\n  protocol = lmtp") as peer:
-        check_handed_over(door, peer)
+        check_handed_over(listener, peer)
 
 
 @pytest.mark.parametrize("where", ["inet", "unix"])
-def test_swaks(door, where):
-    server = ["--socket", door.path] if where == "unix" else ["--server", f"127.0.0.1:{door.port}"]
+def test_swaks(listener, where):
+    server = ["--socket", listener.path] if where == "unix" else ["--server", f"127.0.0.1:{listener.port}"]
     sent = subprocess.run(["swaks", "--protocol", "LMTP", *server, "--from", "lisa@client.test",
                            "--to", f"{ANNA},{BOB}", "--header", "Subject: swaks"],
                           capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert sent.returncode == 0, sent.stdout + sent.stderr
     for address in (ANNA, BOB):
-        assert b"Subject: swaks\n" in door.mx.maildir(address).wait()[0]
+        assert b"Subject: swaks\n" in listener.mx.maildir(address).wait()[0]

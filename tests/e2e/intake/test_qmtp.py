@@ -22,8 +22,8 @@ def certificates(ground):
 
 
 @pytest.fixture
-def door(node):
-    """door(protocol, more, **of the node): the node and the port."""
+def listener(node):
+    """listener(protocol, more, **of the node): the node and the port."""
     def make(protocol="qmtp", more="", listen="", **options):
         port = free_port("127.0.0.1")
         settings = f'listen {protocol} {{ address = "127.0.0.1:{port}" {listen} }}\n' + more
@@ -31,8 +31,8 @@ def door(node):
     return make
 
 
-def test_message_arrives(door):
-    mx, port = door()
+def test_message_arrives(listener):
+    mx, port = listener()
     with Wire(port) as wire:
         (answer,) = wire.deliver(TEXT, SENDER, ["anna@a.test"])
     number = answer.rpartition(" ")[2]
@@ -48,9 +48,9 @@ def test_message_arrives(door):
     mx.wait_empty()
 
 
-def test_returns(door):
+def test_returns(listener):
     """CRLF lines come to the same."""
-    mx, port = door()
+    mx, port = listener()
     with Wire(port) as wire:
         wire.send(package(TEXT.replace(b"\n", b"\r\n"), SENDER, ["anna@a.test"], b"\r"))
         assert wire.answer().startswith("Kok, queued as ")
@@ -58,9 +58,9 @@ def test_returns(door):
     split_trace(stored, TEXT)
 
 
-def test_pipelined(door):
+def test_pipelined(listener):
     """A hundred packages before the first answer is read; the answers keep their order."""
-    mx, port = door()
+    mx, port = listener()
     count = 100
     with Wire(port) as wire:
         wire.send(b"".join(package(b"Subject: %d\n\n" % i, SENDER, ["anna@a.test"]) for i in range(count)))
@@ -75,9 +75,9 @@ def test_pipelined(door):
     assert [int(subjects[number]) for number in numbers] == list(range(count))
 
 
-def test_client_has_closed_its_side(door):
+def test_client_has_closed_its_side(listener):
     """It still gets its answers."""
-    mx, port = door()
+    mx, port = listener()
     with Wire(port) as wire:
         wire.send(package(TEXT, SENDER, ["anna@a.test"]) * 5)
         wire.socket.shutdown(socket.SHUT_WR)
@@ -86,9 +86,9 @@ def test_client_has_closed_its_side(door):
     mx.maildir("anna@a.test").wait(5)
 
 
-def test_large(door):
+def test_large(listener):
     """Larger than goes by value; another one follows it."""
-    mx, port = door()
+    mx, port = listener()
     large = b"Subject: large\n\n" + b"0123456789abcdef\n" * 100000
     with Wire(port) as wire:
         wire.send(package(large, SENDER, ["anna@a.test"]) + package(TEXT, SENDER, ["bob@a.test"]))
@@ -98,9 +98,9 @@ def test_large(door):
     mx.maildir("bob@a.test").wait()
 
 
-def test_each_recipient_has_its_answer(door):
+def test_each_recipient_has_its_answer(listener):
     """The texts are those of SMTP."""
-    mx, port = door(domains=["a.test", LISTED], relay_from=())
+    mx, port = listener(domains=["a.test", LISTED], relay_from=())
     with Wire(port) as wire:
         answers = wire.deliver(TEXT, SENDER, ["anna@a.test", "who@list.test", "x@away.test", "bad"])
         assert answers[0].startswith("Kok, queued as ")
@@ -113,8 +113,8 @@ def test_each_recipient_has_its_answer(door):
     mx.wait_empty()
 
 
-def test_same_texts_as_smtp(door):
-    mx, port = door(domains=["a.test", LISTED], relay_from=())
+def test_same_texts_as_smtp(listener):
+    mx, port = listener(domains=["a.test", LISTED], relay_from=())
     import smtplib
     with smtplib.SMTP(mx.address, mx.port) as client:
         client.ehlo()
@@ -127,8 +127,8 @@ def test_same_texts_as_smtp(door):
         assert answer == f"D{text} (#{status})"
 
 
-def test_message_is_refused(door):
-    mx, port = door(more="maxsize = 2K\nmaxhops = 3\n")
+def test_message_is_refused(listener):
+    mx, port = listener(more="maxsize = 2K\nmaxhops = 3\n")
     with Wire(port) as wire:
         assert wire.deliver(b"x" * 3000 + b"\n", SENDER, ["anna@a.test", "bob@a.test"]) == \
             ["DMessage is over the size limit (#5.3.4)"] * 2
@@ -142,9 +142,9 @@ def test_message_is_refused(door):
     assert not mx.data_files()
 
 
-def test_no_package(door):
+def test_no_package(listener):
     """What is none ends the connection; what came before is answered."""
-    mx, port = door()
+    mx, port = listener()
     for wrong in (b"07:\nabc,", b"x", b"5:abcde,", netstring(b""), b"1" * 19, netstring(b"\na") + b"70000:"):
         with Wire(port) as wire:
             wire.send(package(TEXT, SENDER, ["anna@a.test"]) + wrong)
@@ -155,9 +155,9 @@ def test_no_package(door):
     mx.wait_empty()
 
 
-def test_cut_at_every_byte(door):
+def test_cut_at_every_byte(listener):
     """A client that leaves amid a package has sent nothing."""
-    mx, port = door()
+    mx, port = listener()
     whole = package(b"a\n", SENDER, ["anna@a.test"])
     for length in range(len(whole)):
         with Wire(port) as wire:
@@ -173,18 +173,18 @@ def test_cut_at_every_byte(door):
     assert not mx.data_files()
 
 
-def test_slow_client(door):
-    mx, port = door(more="smtp_timeout = 1s\nsmtp_data_timeout = 1s\n")
+def test_slow_client(listener):
+    mx, port = listener(more="smtp_timeout = 1s\nsmtp_data_timeout = 1s\n")
     with Wire(port) as wire:
         wire.send(b"20:\nab")
         assert wire.is_closed()
     mx.log.wait("command_refused", status="4.4.2")
 
 
-def test_client_that_never_reads(door):
+def test_client_that_never_reads(listener):
     """Its packages are taken as long as their answers fit; others are served meanwhile. Then it has the time
     for a reply (and not that for a message, which is minutes), and no more."""
-    mx, port = door(more="smtp_timeout = 2s\nmaxerrors = 10000\nmaxcommands = 1000000\nmaxrecipients = 1\n")
+    mx, port = listener(more="smtp_timeout = 2s\nmaxerrors = 10000\nmaxcommands = 1000000\nmaxrecipients = 1\n")
     # each byte of it has ten of answers, and none of these counts as an error but the first
     flood = package(b"a\n", SENDER, ["anna@away.test"] + ["x@a.test"] * 1000)
     wire = Wire(port, window=4096)
@@ -207,8 +207,8 @@ def test_client_that_never_reads(door):
     mx.maildir("anna@a.test").wait()
 
 
-def test_too_many_sessions_of_a_client(door):
-    mx, port = door(more="maxsessions_client = 2\n", relay_from=())
+def test_too_many_sessions_of_a_client(listener):
+    mx, port = listener(more="maxsessions_client = 2\n", relay_from=())
     with Wire(port) as one, Wire(port) as two:
         for wire in (one, two):
             assert wire.deliver(TEXT, SENDER, ["anna@a.test"])[0].startswith("Kok")
@@ -216,16 +216,16 @@ def test_too_many_sessions_of_a_client(door):
             assert three.is_closed()
 
 
-def test_proxy(door):
-    mx, port = door(listen="proxy = yes", relay_from=("192.0.2.7/32",))
+def test_proxy(listener):
+    mx, port = listener(listen="proxy = yes", relay_from=("192.0.2.7/32",))
     header = b"PROXY TCP4 192.0.2.7 192.0.2.1 53112 209\r\n"
     with Wire(port, before=header + package(TEXT, SENDER, ["anna@a.test"])) as wire:
         assert wire.answer().startswith("Kok")
     assert mx.log.wait("message_accepted")["client"] == "192.0.2.7"
 
 
-def test_implicit_tls(door, certificates):
-    mx, port = door(more=certificates.section(HOST), listen="tls = implicit")
+def test_implicit_tls(listener, certificates):
+    mx, port = listener(more=certificates.section(HOST), listen="tls = implicit")
     with Wire(port, tls=(context_for(certificates), HOST)) as wire:
         wire.send(package(TEXT, SENDER, ["anna@a.test"]) * 10)
         assert all(answer.startswith("Kok") for answer in wire.answers(10))
@@ -233,8 +233,8 @@ def test_implicit_tls(door, certificates):
     assert b"with QMTPS id" in split_trace(stored[0], TEXT)
 
 
-def test_qmqp(door):
-    mx, port = door("qmqp", listen="clients = { 127.0.0.0/31 }", relay_from=())
+def test_qmqp(listener):
+    mx, port = listener("qmqp", listen="clients = { 127.0.0.0/31 }", relay_from=())
     with Wire(port) as wire:
         wire.send(qmqp_package(TEXT, SENDER, ["anna@a.test", "bob@a.test"]))
         assert wire.answer().startswith("Kok, queued as ")
@@ -247,8 +247,8 @@ def test_qmqp(door):
     mx.log.wait("command_refused", text="The address is not in clients")
 
 
-def test_qmqp_is_all_or_nothing(door):
-    mx, port = door("qmqp", listen="clients = { 127.0.0.0/8 }", domains=["a.test", LISTED])
+def test_qmqp_is_all_or_nothing(listener):
+    mx, port = listener("qmqp", listen="clients = { 127.0.0.0/8 }", domains=["a.test", LISTED])
     with Wire(port) as wire:
         wire.send(qmqp_package(TEXT, SENDER, ["anna@a.test", "who@list.test"]))
         assert wire.answer().endswith(" (#5.1.1)")
@@ -257,9 +257,9 @@ def test_qmqp_is_all_or_nothing(door):
     assert not mx.data_files()
 
 
-def test_qmqp_source(door):
+def test_qmqp_source(listener):
     """Postfix's."""
-    mx, port = door("qmqp", listen="clients = { 127.0.0.0/8 }")
+    mx, port = listener("qmqp", listen="clients = { 127.0.0.0/8 }")
     subprocess.run(["qmqp-source", "-4", "-m", "50", "-s", "10", "-r", "3", "-l", "5000",
                     "-f", SENDER, "-t", "anna@a.test", f"127.0.0.1:{port}"],
                    check=True, timeout=PATIENCE)
@@ -295,9 +295,9 @@ class Stream(threading.Thread):
                     self.answered.add(answer.rpartition(" ")[2].encode())
 
 
-def test_kills_while_packages_come(door):
+def test_kills_while_packages_come(listener):
     """Whatever dies: what was answered K is there in the end, and whole."""
-    mx, port = door()
+    mx, port = listener()
     streams = [Stream(port, f"u{i}@a.test") for i in range(3)]
     for program in ("qmtpd", "queue", "qmtpd", "send", "queue", "qmtpd"):
         before = sum(len(stream.answered) for stream in streams)
@@ -319,9 +319,9 @@ def test_kills_while_packages_come(door):
                       or 'text="time=' not in line]
 
 
-def test_stop_while_packages_come(door):
+def test_stop_while_packages_come(listener):
     """Whatever was answered K is there after a restart, and nothing twice."""
-    mx, port = door()
+    mx, port = listener()
     wire = Wire(port)
     answered = []
 

@@ -105,7 +105,7 @@ def test_sessions_that_are_opened_and_dropped(node, ground, monkeypatch):
         command="make hostile",
         counts={"sessions opened": made["opened"], "a second": round(made["opened"] / SECONDS),
                 "microseconds of processor time of smtpd for each": round(used / made["opened"] * 1e6),
-                "refused by closed doors": made["refused"], "greeted": made["greeted"],
+                "refused by closed listeners": made["refused"], "greeted": made["greeted"],
                 "turned away": made["turned_away"], "wrong passwords that were judged": made["failed"],
                 "messages of the good client": len(times),
                 "its slowest message, ms": round(max(times) * 1000),

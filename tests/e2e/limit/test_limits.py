@@ -131,7 +131,7 @@ SECOND = [
 @pytest.mark.parametrize("classes, steps", [(XLA, FIRST), (CUSTOMER, SECOND)], ids=["xla", "customer"])
 def test_a_table(mx, classes, steps):
     """Each session is real, in two processes; each counter is right at each step."""
-    # the doors stay open: one more class, which nobody is in
+    # the listeners stay open: one more class, which nobody is in
     node = mx('class "203.0.113.1" { queue = 1 refuse = 1 }\n' + classes, settings="smtpd_workers = 2\n")
     sessions = []
     for act, host, may, wanted in steps:
@@ -258,7 +258,7 @@ def test_qmtp_is_counted_too(mx):
     assert Session(node).is_in
 
 
-# --- processes that die, doors, reloads ---
+# --- processes that die, listeners, reloads ---
 
 @pytest.mark.parametrize("workers", (1, 3))
 def test_the_places_of_a_killed_process_are_free_within_a_second(mx, workers):
@@ -295,7 +295,7 @@ def is_in(node, kept=None):
     return session.is_in
 
 
-def test_closed_doors(mx):
+def test_closed_listeners(mx):
     """With the last place of all classes the sockets are closed, for all workers; with the first
     free one they are open. A worker that is killed meanwhile is no hindrance."""
     node = mx(BY_ADDRESS, settings="smtpd_workers = 2\n")
@@ -323,7 +323,7 @@ def test_closed_doors(mx):
     assert not node.log.find("listener_lost") and not node.log.find("process_error")
 
 
-def test_doors_that_a_reload_opens(mx):
+def test_listeners_that_a_reload_opens(mx):
     node = mx('class "*" { queue = 1 refuse = 1 }\n')
     session = Session(node)
     assert session.is_in
@@ -366,7 +366,7 @@ def test_a_reload_counts_standing_sessions_anew(mx):
     for session in sessions[:2]:
         assert session.say("QUIT").startswith("221 ")
     wait_for_counts(node, "1+0 1+0")
-    wait_until(lambda: is_in(node), "a client has the free place")  # the doors were closed
+    wait_until(lambda: is_in(node), "a client has the free place")  # the listeners were closed
     node.settings = before
     node.write_configuration()
     node.reload()

@@ -164,7 +164,7 @@ SECOND = [
 @pytest.mark.parametrize("classes, steps", [(XLA, FIRST), (CUSTOMER, SECOND)], ids=["xla", "customer"])
 def test_a_table(sender, hops, classes, steps):
     """Each session is real, in and out; each counter is right at each step."""
-    # the doors stay open: one more class, which nobody is in
+    # the listeners stay open: one more class, which nobody is in
     node = sender('class "203.0.113.1" { queue = 1 refuse = 1 }\n' + classes, hops, listen="proxy = yes")
     mail = Mail(node)
     clients = []

@@ -70,7 +70,7 @@ def test_a_full_class(node):
     assert not mx.log.find("process_ended")
 
 
-def test_the_doors_stay_open(node):
+def test_the_listeners_stay_open(node):
     """With a place that somebody could have all the same."""
     mx = node(settings=SLOW + 'smtpd_workers = 1\nclass "*" { queue = 2 refuse = 2 }\n')
     slowed = [hold_back(mx, "127.0.0.9"), hold_back(mx, "127.0.0.10")]
@@ -120,7 +120,7 @@ def test_who_waits_for_a_handshake_is_told_nothing(node, ground):
                 "rate c { count = connections limit = 1 interval = 1h answer = slow }\n")
 
     def connect():
-        """When the doors are open, as they are as soon as a place is."""
+        """When the listeners are open, as they are as soon as a place is."""
         found = []
 
         def is_in():
@@ -128,7 +128,7 @@ def test_who_waits_for_a_handshake_is_told_nothing(node, ground):
                 found.append(socket.create_connection(("127.0.0.1", site.implicit_port), PATIENCE))
             return found
 
-        wait_until(is_in, "the doors are open")
+        wait_until(is_in, "the listeners are open")
         return found[0]
 
     connect().close()

@@ -75,7 +75,7 @@ class Peer:
 class Server:
     """GOOD: what it says when it is mended. REPLIES: {state: bytes, or a function of the Peer
     that says something}, for what differs. BUDGET: so many bytes are said, then the connection
-    is closed. Keeps the messages whose final dot came: (recipients that it accepted, text)."""
+    is closed. Keeps the messages whose final dot came: (recipients that it accepted, text), and what came of RCPT."""
 
     def __init__(self, good=None, is_lmtp=False, replies=None, budget=None):
         self.good = good or GOOD
@@ -83,6 +83,7 @@ class Server:
         self.is_lmtp = is_lmtp
         self.budget = budget
         self.messages = []
+        self.commands = []  # RCPT, as they came
         self.connections = 0
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=128)
         self.port = self.listener.getsockname()[1]
@@ -131,6 +132,7 @@ class Server:
             state = {"LHLO": "EHLO", "HELO": "EHLO"}.get(verb, verb)
             if state == "RCPT":
                 peer.recipient = re.search(rb"<(.*)>", line).group(1)
+                self.commands.append(line.decode().rstrip())
             elif state in ("MAIL", "RSET"):
                 recipients = []
             if state not in self.replies:

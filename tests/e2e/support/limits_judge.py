@@ -8,7 +8,7 @@ import os
 import struct
 
 LISTENS = "0A"
-DOORS = ("smtpd", "qmtpd")
+LISTENERS = ("smtpd", "qmtpd")
 HELPERS = ("remote", "lmtp")
 
 
@@ -49,7 +49,7 @@ def sockets(pid):
 def open_sessions(node, classes):
     """{mask: [with clients, with servers]}. CLASSES: {mask: network}, the first that fits counts."""
     found = collections.defaultdict(lambda: [0, 0])
-    for index, programs in enumerate((DOORS, HELPERS)):
+    for index, programs in enumerate((LISTENERS, HELPERS)):
         for program in programs:
             for pid in node.pids(program):
                 mine = sockets(pid)

@@ -13,7 +13,7 @@ import tempfile
 import time
 
 import lmtp
-from doors import Doors, Misjudged
+from listeners import Listeners, Misjudged
 from policies import Asker
 from secure_way import DOMAIN, IMPOSTOR, IMPOSTOR_AT, RIGHT, RIGHT_AT
 from smtp import Client
@@ -124,10 +124,10 @@ class Scene:
         self.refusals = 1
         self.far = self._make_far()
         path = os.path.join(self.base, "lmtp")
-        self.doors = Doors(self.base, logins, more)
+        self.listeners = Listeners(self.base, logins, more)
         self.box = lmtp.Server(path, recipient=answer(lambda: self.refusals))
         routes = [] if secure else [f"b.test:{self.far.address.replace(':', ';')}"]
-        more += self.doors.settings() + (secure.settings(self.policies) if secure else "")
+        more += self.listeners.settings() + (secure.settings(self.policies) if secure else "")
         self.mx = node("scene", start=False, domains=DOMAINS, routes=routes,
                        settings=SETTINGS.format(socket=path, program=program, folder=self.folder,
                                                 filed=self.filed, more=more), **options)
@@ -184,8 +184,8 @@ class Scene:
 
     def client_of(self, way, timeout):
         """Who sends mail of that WAY."""
-        made = {"qmtp": self.doors.qmtp, "lmtp_in": self.doors.lmtp,
-                "submit": lambda **options: self.doors.submission(tries=1, **options)}
+        made = {"qmtp": self.listeners.qmtp, "lmtp_in": self.listeners.lmtp,
+                "submit": lambda **options: self.listeners.submission(tries=1, **options)}
         return made.get(way, self.client)(timeout=timeout)
 
     def client(self, **options):
@@ -193,17 +193,17 @@ class Scene:
         return self.secure.client(self.mx, **options) if self.secure else Client(self.mx, **options)
 
     def any_client(self, **options):
-        """By each door in turn: half of the sessions are of SMTP, and half of these use STARTTLS. One
+        """By each listener in turn: half of the sessions are of SMTP, and half of these use STARTTLS. One
         login in four begins with a wrong password."""
         self.clients += 1
         turn = self.clients % 12
         if turn % 2 == 0:
             return self.client(**options) if turn % 4 else Client(self.mx, **options)
         if turn % 6 == 1:
-            return self.doors.qmtp(**options)
-        if turn % 6 == 3 or not self.doors.has_logins:
-            return self.doors.lmtp(**options)
-        return self.doors.submission(context=self.secure and self.secure.client_context,
+            return self.listeners.qmtp(**options)
+        if turn % 6 == 3 or not self.listeners.has_logins:
+            return self.listeners.lmtp(**options)
+        return self.listeners.submission(context=self.secure and self.secure.client_context,
                                      tries=self.clients % 24 == 5, **options)
 
     def begin(self, way):
@@ -290,7 +290,7 @@ class Scene:
 
     def prepare(self):
         """The node runs, and gets its user, and the policy of others."""
-        self.doors.add_user(self.mx, SENDERS)
+        self.listeners.add_user(self.mx, SENDERS)
         self.learn_policy()
 
     def learn_policy(self):

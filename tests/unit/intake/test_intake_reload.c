@@ -6,7 +6,7 @@
  * message or a question. What a session began with holds for it until its end; a new one has what
  * was configured last.
  */
-#include "door_scene.h"
+#include "listener_scene.h"
 #include "fake_loop.h"
 #include "frame/frame.h"
 #include "intake_scene.h"
@@ -18,11 +18,11 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SEEDS = 400, STEPS = 120, CLIENTS_MAX = 40, ROOM = 20000, DOORS_MAX = SEEDS + 1 };
+enum { SEEDS = 400, STEPS = 120, CLIENTS_MAX = 40, ROOM = 20000, LISTENERS_MAX = SEEDS + 1 };
 
 /* What was configured when. */
 struct settings {
-	bool listens[DOOR_SCENE_ENDPOINTS];
+	bool listens[LISTENER_SCENE_ENDPOINTS];
 	unsigned number; /* of the configuration: its hostname and size follow from it */
 	uint32_t refuse; /* of the class of all; 0: there is none */
 	bool is_draining;
@@ -43,8 +43,8 @@ static struct {
 	struct client clients[CLIENTS_MAX];
 	size_t client_count;
 	unsigned greeted, refused, reloads; /* in all runs */
-	void *doors[DOORS_MAX];             /* what is kept for the life of a process */
-	size_t door_count;
+	void *listeners[LISTENERS_MAX];             /* what is kept for the life of a process */
+	size_t listener_count;
 } world;
 
 /* --- configurations --- */
@@ -133,7 +133,7 @@ static struct config *random_config(void)
 	buffer_append_format(&text, "hostname = %s\nmaxsize = %u\n", hostname_of(&world.now),
 			     size_of(&world.now));
 	append_sections(&text);
-	for (unsigned i = 0; i < DOOR_SCENE_ENDPOINTS; i++)
+	for (unsigned i = 0; i < LISTENER_SCENE_ENDPOINTS; i++)
 		append_listen(&text, i);
 	buffer_append_byte(&text, '\0');
 	return config_of(buffer_data(&text));
@@ -236,11 +236,11 @@ static void play_client(struct client *client)
 static void connect_client(void)
 {
 	struct client *client = &world.clients[world.client_count];
-	struct os_listener *listener = door_scene.listeners;
+	struct os_listener *listener = listener_scene.listeners;
 	union os_socket_address peer;
 	char address[20];
 
-	for (uint32_t skip = fake_random(DOOR_SCENE_ENDPOINTS); listener != NULL && skip > 0;
+	for (uint32_t skip = fake_random(LISTENER_SCENE_ENDPOINTS); listener != NULL && skip > 0;
 	     skip--)
 		listener = listener->next;
 	if (listener == NULL || world.client_count == CLIENTS_MAX ||
@@ -279,8 +279,8 @@ static void settle(void)
 
 static void do_something(void)
 {
-	if (door_scene.connecting_count > 0 && fake_random(2) == 0) {
-		door_scene_connect_one();
+	if (listener_scene.connecting_count > 0 && fake_random(2) == 0) {
+		listener_scene_connect_one();
 		return;
 	}
 	switch (fake_random(8)) {
@@ -333,11 +333,11 @@ static void check(bool is_settled)
 
 	for (size_t i = 0; i < world.client_count; i++)
 		open += !fake_is_closed(world.clients[i].socket);
-	for (struct os_listener *one = door_scene.listeners; one != NULL; one = one->next) {
+	for (struct os_listener *one = listener_scene.listeners; one != NULL; one = one->next) {
 		assert_true(world.now.listens[one->socket]);
 		listening++;
 	}
-	for (size_t i = 0; i < DOOR_SCENE_ENDPOINTS; i++)
+	for (size_t i = 0; i < LISTENER_SCENE_ENDPOINTS; i++)
 		expected += world.now.listens[i];
 	if (listening > 0 || is_settled) /* else it waits for who answers, or for certificates */
 		assert_int_equal(listening, expected);
@@ -359,8 +359,8 @@ static uint32_t one_worker(const struct config *config)
 
 static void end(void)
 {
-	while (door_scene.connecting_count > 0)
-		door_scene_connect_one();
+	while (listener_scene.connecting_count > 0)
+		listener_scene_connect_one();
 	for (size_t i = 0; i < world.client_count; i++)
 		if (!fake_is_closed(world.clients[i].socket))
 			fake_peer_close(world.clients[i].socket);
@@ -380,8 +380,8 @@ static void end(void)
 	assert_int_equal(fake_timers(), 0);
 	check(true);
 	mail_server_stop(&world.child);
-	assert_true(door_scene.is_stopped);
-	assert_null(door_scene.listeners);
+	assert_true(listener_scene.is_stopped);
+	assert_null(listener_scene.listeners);
 }
 
 static void run(uint64_t seed, unsigned steps, bool has_keys)
@@ -396,11 +396,11 @@ static void run(uint64_t seed, unsigned steps, bool has_keys)
 	intake_scene.has_keys = has_keys;
 	world.now = (struct settings){.number = 0};
 	world.client_count = 0;
-	door_scene_begin(world.now.listens);
+	listener_scene_begin(world.now.listens);
 	world.child = (struct child){.config = random_config()};
 	world.child.limits = memory_for(world.child.config);
 	assert_int_equal(mail_server_start(&world.child, &kind), 0);
-	world.doors[world.door_count++] = world.child.state;
+	world.listeners[world.listener_count++] = world.child.state;
 	for (unsigned step = 0; step < steps; step++) {
 		do_something();
 		check(false);

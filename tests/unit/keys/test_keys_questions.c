@@ -4,6 +4,7 @@
  * the clock are played. */
 #include "chance.h"
 #include "fake_ipc_client.h"
+#include "fake_loop.h"
 #include "ipc/channel.h"
 #include "ipc/pack.h"
 #include "keys/password_client.h"
@@ -70,7 +71,7 @@ static void on_answer(void *context, struct str password, struct str problem)
 	struct asked *one = context;
 
 	assert_true(one->is_open);
-	assert_null(one->question.passwords);
+	assert_null(one->question.asked.questions);
 	one->is_open = one->is_sent = false;
 	one->answers++;
 	snprintf(one->password, sizeof one->password, STR_FORMAT, STR_ARGUMENTS(password));
@@ -139,7 +140,7 @@ static void do_something(size_t i)
 	case 2:
 		keys_password_cancel(&one->question);
 		one->is_open = one->is_sent = false;
-		assert_null(one->question.passwords);
+		assert_null(one->question.asked.questions);
 		break;
 	case 3:
 	case 4:
@@ -191,12 +192,36 @@ static void what_is_no_answer_is_refused(void **state)
 	}
 }
 
+/* By "keys" that does not answer, or is not there. */
+static void nobody_waits_for_ever(void **state)
+{
+	struct asked *one = &asked[0];
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		one->is_open = true;
+		keys_passwords_ask(world.passwords, &one->question);
+		fake_advance(KEYS_PASSWORD_PATIENCE_US - 1);
+		assert_int_equal(one->answers, i);
+		fake_advance(1);
+		assert_int_equal(one->answers, i + 1);
+		assert_string_equal(one->password, "");
+		assert_string_equal(one->problem, "it was not found out in time");
+		if (i == 0)
+			connect_or_lose();
+	}
+	say(KEYS_PASSWORD, one->tag, "late", "", ""); /* nobody waits for it */
+	assert_int_equal(one->answers, 2);
+	assert_int_equal(fake_ipc.refused, 0);
+}
+
 static int set_up(void **state)
 {
 	(void)state;
 	memset(&world, 0, sizeof world);
 	memset(&fake_ipc, 0, sizeof fake_ipc);
 	memset(asked, 0, sizeof asked);
+	fake_begin(1);
 	world.passwords = keys_passwords_new(NULL, "the path");
 	for (size_t i = 0; i < QUESTIONS; i++) {
 		snprintf(asked[i].relay, sizeof asked[i].relay, "relay%zu.test", i);
@@ -218,7 +243,7 @@ static int tear_down(void **state)
 	keys_passwords_free(NULL);
 	assert_true(fake_ipc.is_freed);
 	for (size_t i = 0; i < QUESTIONS; i++) {
-		assert_null(asked[i].question.passwords);
+		assert_null(asked[i].question.asked.questions);
 		keys_password_cancel(&asked[i].question);
 	}
 	return 0;
@@ -291,6 +316,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(any_order),
 		CASE(what_is_no_answer_is_refused),
+		CASE(nobody_waits_for_ever),
 		CASE(the_latest_are_kept_for_their_time),
 	};
 

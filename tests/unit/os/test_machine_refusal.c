@@ -154,7 +154,7 @@ static int notify_store(void)
 static const struct refusal_case cases[] = {
 	{"os_inspect_status", inspect_status, NULL, NULL},
 	{"os_inspect_program", inspect_program, NULL, NULL},
-	{"os_inspect_descriptors", inspect_descriptors, NULL, "readlink fopen64 readdir64"},
+	{"os_inspect_descriptors", inspect_descriptors, NULL, "readlink fopen64"},
 	{"os_inspect_sockets_new", inspect_sockets, NULL, "fopen64"},
 	{"os_worker_new", new_worker, NULL, NULL},
 	{"os_watchdog_new", new_watchdog, NULL, NULL},

@@ -229,6 +229,15 @@ static void groups_and_time_end(void **state)
 
 /* --- programs --- */
 
+/* Above those that the program is given. */
+static int lowest_unused(void)
+{
+	int number = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 4);
+
+	close(number);
+	return number;
+}
+
 /* The script checks what it was given. */
 static void a_process_is_started(void **state)
 {
@@ -238,6 +247,7 @@ static void a_process_is_started(void **state)
 		"test ! -e /proc/$$/fd/50 || exit 13\n"
 		"test \"$(grep SigBlk /proc/$$/status | tr -d '[:space:]')\" = "
 		"SigBlk:0000000000000000 || exit 14\n"
+		"test ! -e /proc/$$/fd/$3 || exit 17\n"
 		"test \"$1\" = argument || exit 15\n"
 		"grep -q \"NoNewPrivs:[[:space:]]*$2\" /proc/$$/status || exit 16\n"
 		"echo out; echo err >&2\n";
@@ -247,10 +257,13 @@ static void a_process_is_started(void **state)
 	(void)state;
 	assert_true(program >= 70);
 	close(opened);
-	for (unsigned way = 0; way < 8; way++) {
-		bool may_gain = (way & 1) != 0, is_opened = (way & 2) != 0, is_at_3 = way > 3;
+	for (unsigned way = 0; way < 16; way++) {
+		bool may_gain = (way & 1) != 0, is_opened = (way & 2) != 0;
+		bool is_at_3 = way / 4 == 1, has_program_at_3 = way / 4 == 2,
+		     has_output_at_3 = way / 4 == 3;
+		char unused[12];
 		const char *const words[] = {
-			"sh", "-c", script, "sh", "argument", may_gain ? "0" : "1", NULL};
+			"sh", "-c", script, "sh", "argument", may_gain ? "0" : "1", unused, NULL};
 		struct os_process_user user = {.may_gain = may_gain};
 		int control[2], output[2], saved = is_open(3) ? fcntl(3, F_DUPFD_CLOEXEC, 60) : -1;
 		char said[100] = "";
@@ -263,15 +276,22 @@ static void a_process_is_started(void **state)
 		assert_int_equal(os_process_pipe(4096, output), 0);
 		if (is_at_3)
 			assert_int_equal(dup3(control[1], 3, O_CLOEXEC), 3);
+		if (has_program_at_3)
+			assert_int_equal(dup3(program, 3, O_CLOEXEC), 3);
+		if (has_output_at_3)
+			assert_int_equal(dup3(output[1], 3, O_CLOEXEC), 3);
+		snprintf(unused, sizeof unused, "%d", lowest_unused());
 		sigfillset(&all);
 		assert_int_equal(sigprocmask(SIG_SETMASK, &all, &before), 0);
-		pid = os_process_start(is_opened ? "/none" : "/bin/sh", is_opened ? program : -1,
-				       words, &user, is_at_3 ? 3 : control[1], output[1]);
+		pid = os_process_start(is_opened ? "/none" : "/bin/sh",
+				       is_opened ? has_program_at_3 ? 3 : program : -1, words,
+				       &user, is_at_3 ? 3 : control[1],
+				       has_output_at_3 ? 3 : output[1]);
 		assert_int_equal(sigprocmask(SIG_SETMASK, &before, NULL), 0);
 		assert_true(pid > 0);
 		if (saved >= 0)
 			assert_int_equal(dup3(saved, 3, O_CLOEXEC), 3);
-		else if (is_at_3)
+		else if (way > 3)
 			close(3);
 		if (saved >= 0)
 			close(saved);

@@ -3,6 +3,7 @@
 #include "base/panic.h"
 #include "base/timestamp.h"
 #include "config/text.h"
+#include "confine/process.h"
 #include "ipc/channel.h"
 #include "ipc/pack.h"
 #include "os/loop.h"
@@ -162,11 +163,12 @@ static const struct supervisor_program *program_row(void)
 /* Those that the table names, as the supervisor binds them. */
 static void open_sockets(void)
 {
-	const struct supervisor_program *row = program_row();
+	const struct confine_process *process = confine_process_find(scene_program);
 	char path[SCRATCH_SIZE + 40];
 
-	for (size_t i = 0; i < SUPERVISOR_SOCKETS_MAX && row->sockets[i] != NULL; i++) {
-		const char *name = row->sockets[i];
+	assert_non_null(process);
+	for (size_t i = 0; i < PROCESS_SOCKETS_MAX && process->sockets[i] != NULL; i++) {
+		const char *name = process->sockets[i];
 		int kind = strcmp(name, "notify") == 0      ? SOCK_DGRAM
 			   : strcmp(name, "directory") == 0 ? SOCK_STREAM
 							    : SOCK_SEQPACKET;
@@ -177,7 +179,7 @@ static void open_sockets(void)
 		snprintf(path, sizeof path, "%s/run/%s", root, name);
 		add_socket(name, os_socket_listen_unix(path, kind, 0600));
 	}
-	if (row->is_told_seen) {
+	if (program_row()->is_told_seen) {
 		snprintf(path, sizeof path, "%s/seen", root);
 		add_socket("directory_seen", open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600));
 	}

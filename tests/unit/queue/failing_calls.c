@@ -1,13 +1,88 @@
 // SPDX-License-Identifier: ISC
 #include "failing_calls.h"
 #include "os/file/file.h"
+#include "test.h"
 #include <errno.h>
+#include <execinfo.h>
+#include <stddef.h>
+
+enum { STACK_MAX = 64, PLACES_MAX = 8192 };
 
 unsigned failing_left;
 
+struct places {
+	uint64_t list[PLACES_MAX];
+	size_t count;
+};
+
+static struct places failed_places; /* of all runs */
+static struct places run_places;    /* of this run */
+static bool is_armed, has_failed;
+
+static bool has_place(const struct places *places, uint64_t place)
+{
+	for (size_t i = 0; i < places->count; i++)
+		if (places->list[i] == place)
+			return true;
+	return false;
+}
+
+static void add_place(struct places *places, uint64_t place)
+{
+	assert_true(places->count < PLACES_MAX);
+	places->list[places->count++] = place;
+}
+
+/* A number that no other place of this run has. */
+static uint64_t this_place(void)
+{
+	void *stack[STACK_MAX];
+	int depth = backtrace(stack, STACK_MAX);
+	uint64_t place = 0;
+
+	for (int i = 0; i < depth; i++)
+		place = (place ^ (uintptr_t)stack[i]) * 0x9e3779b97f4a7c15U;
+	while (has_place(&run_places, place))
+		place = (place + 1) * 0x9e3779b97f4a7c15U;
+	return place;
+}
+
+static bool fails_at_new_place(void)
+{
+	uint64_t place;
+
+	if (!is_armed || has_failed)
+		return false;
+	place = this_place();
+	add_place(&run_places, place);
+	if (has_place(&failed_places, place))
+		return false;
+	add_place(&failed_places, place);
+	has_failed = true;
+	return true;
+}
+
+void failing_calls_forget(void)
+{
+	failed_places.count = 0;
+}
+
+void failing_calls_begin(void)
+{
+	is_armed = true;
+	has_failed = false;
+	run_places.count = 0;
+}
+
+bool failing_calls_end(void)
+{
+	is_armed = false;
+	return has_failed;
+}
+
 static bool fails(void)
 {
-	return failing_left > 0 && --failing_left == 0;
+	return fails_at_new_place() || (failing_left > 0 && --failing_left == 0);
 }
 
 #define FAILING(name, parameters, arguments)                             \

@@ -202,6 +202,11 @@ static void map_counts_when_it_is_whole(void **state)
 		{ENVELOPE "map: 1 remote <b@c>\nmapped: directory=1 count=1", false},
 		{ENVELOPE "map: 1 remote <b@c>\nmapped: directory=1 count=2\n", false},
 		{ENVELOPE "map: 1 remote <b@c>\nmapped: directory=1\n", false},
+		{ENVELOPE "map: 1 remote <b@c>\nmapped: directory=x count=1\n", false},
+		{ENVELOPE "map: 1 remote <b@c>\nmapped: directory=1 count=x\n", false},
+		{ENVELOPE "map: 1 remote <b@c>\nmapped: directory=1 count=x count=1\n", false},
+		{ENVELOPE "map: 1 remote <b@c>\nmapped: directory count=1\n", false},
+		{ENVELOPE "map: 1 remote <b@c>\nmapped: directory=1 count=0\n", false},
 		/* a cut block, its torn line ended, then a new one */
 		{ENVELOPE "map: 1 remote <b@c>\nmap: 2 rem\n" MAP, true},
 		{ENVELOPE "map: 1 remote <b@c>\n" MAP, true},

@@ -304,6 +304,7 @@ static void one_with_a_sender_stands_for_it(void **state)
 	os_file_close(file);
 	set_aside(&scene, &findings);
 	assert_int_equal(findings.count, 1);
+	assert_true(findings.is_known);
 	assert_int_not_equal(findings.report, 0);
 	assert_int_equal(queue_update_load(scene.store, NULL, findings.report, &control, NULL), 0);
 	assert_true(str_equal(control->envelope->sender, STR("a@example.org")));

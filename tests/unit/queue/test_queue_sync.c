@@ -472,6 +472,16 @@ static void who_waits_when_a_sync_fails(void **state)
 	close_all();
 }
 
+static ino_t inode_of(const char *path)
+{
+	struct stat status;
+	char whole[256];
+
+	snprintf(whole, sizeof whole, "%s/%s", queue_peer_path("queue"), path);
+	assert_int_equal(stat(whole, &status), 0);
+	return status.st_ino;
+}
+
 /* Until then its control file must stay. */
 static void what_has_moved_settles_with_the_next_group(void **state)
 {
@@ -488,6 +498,12 @@ static void what_has_moved_settles_with_the_next_group(void **state)
 	queue_message_commit_group(intake, NULL, 0, NULL);
 	assert_int_equal(queue_intake_settled(intake), 0);
 	disk.opens = 0;
+	disk.counted = inode_of("todo/arrive/0"); /* from which its name went */
+	disk.counts = 0;
+	queue_message_commit_group(intake, NULL, 0, NULL);
+	assert_true(disk.counts > 0);
+	disk.counted = 0;
+	assert_int_equal(queue_intake_settled(intake), queue_intake_moved(intake));
 	assert_int_equal(enqueue(&number), 0);
 	assert_int_equal(queue_intake_settled(intake), queue_intake_moved(intake));
 	/* what was before this process is not known: it has its own sync */
@@ -807,6 +823,36 @@ static void order_that_ends(void **state)
 	close_all();
 }
 
+/* Its outcomes may be lost with its bounce records: they are given again. */
+static void order_that_ends_amid_an_update(void **state)
+{
+	struct queue_update update = {.is_queued = true,
+				      .stage = MAIL_STAGE_ARRIVE,
+				      .preprocess = true,
+				      .link_remote = true,
+				      .bounce = STR("a failure\n"),
+				      .control = STR("map: 1 remote <b@c>\n"
+						     "mapped: directory=1 count=1\n")};
+	struct queue_update *one = &update;
+
+	(void)state;
+	open_as(QUEUE_SYNC_AUTO);
+	disk.holds = 1000;
+	assert_int_equal(enqueue(&update.number), 0);
+	disk.holds = 0; /* gone at its end */
+	queue_update_commit_group(store, &one, 1);
+	assert_int_equal(update.result, 0);
+	assert_true(update.is_bounced);
+	disk.holds = 1000;
+	assert_int_equal(enqueue(&update.number), 0);
+	disk.holds = 0;
+	disk.whole_syncs = 1;
+	queue_update_commit_group(store, &one, 1);
+	assert_int_equal(update.result, -EIO);
+	assert_false(update.is_bounced);
+	close_all();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -845,6 +891,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(an_empty_file_is_no_message, queue_peer_set_up,
 						queue_peer_tear_down),
 		cmocka_unit_test_setup_teardown(order_that_ends, queue_peer_set_up,
+						queue_peer_tear_down),
+		cmocka_unit_test_setup_teardown(order_that_ends_amid_an_update, queue_peer_set_up,
 						queue_peer_tear_down),
 	};
 

@@ -33,6 +33,27 @@ static void creation_can_be_run_again(void **state)
 	queue_store_close(store);
 }
 
+/* One is held for each, and no more than there is room for. */
+static void a_process_holds_so_many_locks(void **state)
+{
+	enum { LOCKS = 4 };
+	struct queue_store *store = queue_scene_open("queue", QUEUE_SYNC_FILES);
+	char path[16];
+
+	(void)state;
+	for (unsigned i = 0; i <= LOCKS; i++) {
+		int file;
+
+		snprintf(path, sizeof path, "lock/%u", i);
+		file = os_file_open(queue_store_directory(store), path,
+				    OS_FILE_WRITE | OS_FILE_CREATE);
+		assert_true(file >= 0);
+		os_file_close(file);
+		assert_int_equal(queue_store_lock(store, path + 5), i < LOCKS ? 0 : -EMFILE);
+	}
+	queue_store_close(store);
+}
+
 static int expect_none(void *context, uint64_t number)
 {
 	(void)context;
@@ -453,6 +474,7 @@ int main(void)
 		STORE_TEST(foreign_directories_are_left_alone),
 		STORE_TEST(unsafe_filesystems_are_refused),
 		STORE_TEST(locks_exclude),
+		STORE_TEST(a_process_holds_so_many_locks),
 		STORE_TEST(old_probes_in_lock_are_removed),
 		STORE_TEST(message_passes_s4_and_its_files_are_reused),
 		STORE_TEST(the_same_with_a_filesystem_of_its_own),

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: ISC
 #include "smtp_client_script.h"
 #include "base/buffer.h"
+#include "smtp_client_misfits.h"
+#include "smtp_client_texts.h"
 #include "test.h"
 #include <stdio.h>
 #include <string.h>
@@ -168,10 +170,20 @@ static void expect_bytes(struct run *run, struct str text)
 	}
 }
 
+static void call_in_vain(const struct run *run)
+{
+	const struct smtp_client_misfits misfits = {
+		run->scenario->name, run->client, run->recipients,
+		strlen(run->scenario->recipients), &run->watched};
+
+	smtp_client_misfits_try(&misfits);
+}
+
 static void take_step(struct run *run, struct str step)
 {
 	struct buffer line = {0};
 
+	call_in_vain(run);
 	if (step.data[0] == 'B') {
 		expect_bytes(run, str_skip(step, 3));
 		return;
@@ -252,12 +264,25 @@ static void check_verdicts(struct run *run)
 	buffer_clear(&found);
 }
 
+static void check_texts(const struct run *run)
+{
+	for (size_t i = 0; i < strlen(run->scenario->recipients); i++) {
+		const struct mail_verdict *verdict = run->recipients[i].verdict;
+		const char *wanted = smtp_client_text(run->scenario->name, i);
+
+		if (wanted != NULL && (verdict == NULL || strcmp(verdict->text, wanted) != 0))
+			fail_msg("%s: recipient %zu: \"%s\", not \"%s\"", run->scenario->name, i,
+				 verdict != NULL ? verdict->text : "", wanted);
+	}
+}
+
 static void play_script(struct run *run, struct str script)
 {
 	struct str step;
 
 	while (script.length > 0 && str_split(&script, '\n', &step))
 		take_step(run, step);
+	call_in_vain(run);
 	check_output(run);
 }
 
@@ -268,6 +293,7 @@ static void check_transaction(struct run *run, bool has_served)
 	const struct smtp_client_script *scenario = run->scenario;
 
 	check_verdicts(run);
+	check_texts(run);
 	if (smtp_client_status(run->client) != scenario->status)
 		fail_msg("%s: status %d", scenario->name, (int)smtp_client_status(run->client));
 	check_secret(run);

@@ -45,10 +45,10 @@ const struct supervisor_program supervisor_programs[SUPERVISOR_PROGRAMS] = {
 	{.name = "intake", .turn = TURN_INTAKE},
 	{.name = "helper", .turn = TURN_HELPERS},
 	{.name = "wanted", .turn = TURN_INTAKE, .is_wanted = is_scene_program_wanted},
-	{.name = "decode", .turn = TURN_DIRECTORY, .is_expendable = true, .sockets = {"decode"}},
-	{.name = "asker", .turn = TURN_HELPERS, .targets = {"decode", "queue"}},
+	{.name = "decode", .turn = TURN_DIRECTORY, .is_expendable = true},
+	{.name = "asker", .turn = TURN_HELPERS},
 	{.name = "directory", .turn = TURN_DIRECTORY},
-	{.name = "queue", .turn = TURN_LAST, .sockets = {"queue"}},
+	{.name = "queue", .turn = TURN_LAST},
 	{.name = "worker", .turn = TURN_INTAKE, .count = count_workers, .file = worker_file},
 	NONE,
 	NONE,
@@ -271,10 +271,27 @@ void supervisor_pass_transcript(struct process *process, struct str said)
 	say("%s said " STR_FORMAT "; ", process->program->name, STR_ARGUMENTS(said));
 }
 
-bool supervisor_program_has_target(const struct supervisor_program *program, const char *name)
+/* Of those that have no socket and connect to nobody there is only the name. */
+static const struct confine_process confined[] = {
+	{.name = "decode", .sockets = {"decode"}},
+	{.name = "asker", .targets = {"decode", "queue"}},
+	{.name = "queue", .sockets = {"queue"}},
+};
+
+const struct confine_process *confine_process_find(const char *name)
 {
-	for (size_t i = 0; i < SUPERVISOR_TARGETS_MAX && program->targets[i] != NULL; i++)
-		if (strcmp(program->targets[i], name) == 0)
+	static const struct confine_process others = {.name = ""};
+
+	for (size_t i = 0; i < COUNT_OF(confined); i++)
+		if (strcmp(confined[i].name, name) == 0)
+			return &confined[i];
+	return &others;
+}
+
+bool confine_process_has_target(const struct confine_process *process, const char *socket)
+{
+	for (size_t i = 0; i < PROCESS_TARGETS_MAX && process->targets[i] != NULL; i++)
+		if (strcmp(process->targets[i], socket) == 0)
 			return true;
 	return false;
 }
@@ -282,8 +299,10 @@ bool supervisor_program_has_target(const struct supervisor_program *program, con
 bool supervisor_program_has_socket(const struct supervisor_program *program, unsigned number,
 				   const char *name)
 {
+	const struct confine_process *process = confine_process_find(program->name);
+
 	assert_int_equal(number, 0);
-	return program->sockets[0] != NULL && strcmp(program->sockets[0], name) == 0;
+	return process->sockets[0] != NULL && strcmp(process->sockets[0], name) == 0;
 }
 
 void supervisor_notify(const struct supervisor *supervisor, const char *text)

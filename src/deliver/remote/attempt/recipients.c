@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "deliver/remote/attempt/recipients.h"
+#include "mail/text/xtext.h"
 
 void remote_recipients_init(struct remote_recipients *recipients, struct deliver_helper_job *job)
 {
@@ -23,6 +24,19 @@ size_t remote_recipients_next(const struct remote_recipients *recipients, uint32
 	return rest < most ? rest : most;
 }
 
+/* ORCPT where none was given and the address was mapped: the one that was (RFC 3461 section 5.2.1),
+ * so that reports of later hosts name what its sender knows. */
+static struct str original_to_tell(struct arena *arena,
+				   const struct deliver_helper_recipient *recipient)
+{
+	struct buffer text CLEANUP(buffer_clear) = {0};
+
+	if (recipient->original.length > 0 || recipient->via.length == 0)
+		return recipient->original;
+	mail_orcpt_append(&text, recipient->via);
+	return arena_copy_str(arena, buffer_view(&text));
+}
+
 void remote_recipients_begin(struct remote_recipients *recipients, uint32_t most)
 {
 	recipients->count = remote_recipients_next(recipients, most);
@@ -33,7 +47,7 @@ void remote_recipients_begin(struct remote_recipients *recipients, uint32_t most
 
 		recipients->transaction[i] = (struct smtp_client_recipient){
 			.address = from->address,
-			.original = from->original,
+			.original = original_to_tell(recipients->job->arena, from),
 			.notify = from->notify,
 		};
 	}

@@ -225,18 +225,13 @@ static void watch_session_socket(struct remote_session *session, unsigned events
 	session->events = events;
 }
 
-static void forget_form(struct remote_session *session)
-{
-	remote_form_free(session->form);
-	session->form = NULL;
-}
-
 /* Must be the last call on the session. */
 static void finish_remote_transaction(struct remote_session *session, enum remote_outcome outcome)
 {
 	struct remote_transaction transaction = session->transaction;
 
-	forget_form(session);
+	remote_form_free(session->form);
+	session->form = NULL;
 	session->transaction.done = NULL;
 	transaction.done(transaction.context, outcome);
 }

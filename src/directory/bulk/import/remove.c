@@ -66,13 +66,6 @@ static void remove_key(struct removal *removal, struct arena *arena,
 		os_loop_run(removal->import->server->loop);
 }
 
-static void note_list(struct removal *removal, struct str name)
-{
-	removal->list_names = memory_grow(removal->list_names, removal->list_count,
-					  &removal->list_capacity, sizeof *removal->list_names);
-	removal->list_names[removal->list_count++] = arena_copy_str(removal->lists, name);
-}
-
 /* Whether this import may remove RECORD. */
 static bool may_remove_record(struct removal *removal, const struct directory_record *record)
 {
@@ -82,8 +75,13 @@ static bool may_remove_record(struct removal *removal, const struct directory_re
 		return true;
 	if (!str_equal(directory_record_field(record, "source"), str_from(source)))
 		return false;
-	if (str_equal(directory_record_field(record, "kind"), STR("list")))
-		note_list(removal, record->key.name);
+	if (str_equal(directory_record_field(record, "kind"), STR("list"))) {
+		removal->list_names =
+			memory_grow(removal->list_names, removal->list_count,
+				    &removal->list_capacity, sizeof *removal->list_names);
+		removal->list_names[removal->list_count++] =
+			arena_copy_str(removal->lists, record->key.name);
+	}
 	return true;
 }
 

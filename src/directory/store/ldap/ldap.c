@@ -181,14 +181,6 @@ static const char *followed_ldap_server(struct directory_store *store)
 	return follower_server(ldap_of_store(store)->follower);
 }
 
-static void free_settings(struct follower_settings *settings)
-{
-	access_clear_servers(settings->servers, settings->server_count);
-	access_clear_login(&settings->login);
-	free((char *)settings->path);
-	entry_map_free(settings->map);
-}
-
 static void free_ldap_store(struct directory_store *store)
 {
 	struct store_ldap *ldap = ldap_of_store(store);
@@ -199,7 +191,10 @@ static void free_ldap_store(struct directory_store *store)
 	if (ldap->copy != NULL)
 		ldap->copy->operations->free(ldap->copy);
 	os_timer_free(ldap->expiry);
-	free_settings(&ldap->settings);
+	access_clear_servers(ldap->settings.servers, ldap->settings.server_count);
+	access_clear_login(&ldap->settings.login);
+	free((char *)ldap->settings.path);
+	entry_map_free(ldap->settings.map);
 	free(ldap->urls);
 	free(ldap);
 }

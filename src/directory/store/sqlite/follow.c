@@ -288,13 +288,6 @@ static void watch_log(struct sqlite_store *store)
 	(void)!os_file_watch_new(store->loop, buffer_data(&path), on_written, store, &store->watch);
 }
 
-static void watch_place(struct sqlite_store *store)
-{
-	if (store->is_followed && store->place_watch == NULL)
-		(void)!os_file_watch_place(store->loop, store->path, sqlite_poll, store,
-					   &store->place_watch);
-}
-
 static int64_t until_poll_us(const struct sqlite_store *store, bool has_more)
 {
 	if (has_more)
@@ -309,8 +302,11 @@ void sqlite_poll(void *context)
 	bool has_more = false; /* records without checksums */
 
 	store->told_count = 0;
-	if (store->database != NULL)
-		watch_place(store);
+	if (store->database != NULL) {
+		if (store->is_followed && store->place_watch == NULL)
+			(void)!os_file_watch_place(store->loop, store->path, sqlite_poll, store,
+						   &store->place_watch);
+	}
 	(void)sqlite_file_leave(store);
 	if (store->database == NULL) {
 		sqlite_file_return(store);

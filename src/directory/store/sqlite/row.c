@@ -49,15 +49,6 @@ static bool row_may_have_children(const struct directory_schema *schema, const s
 	return directory_schema_has_child(schema, row->count > 0 ? row->fields[0].value : STR(""));
 }
 
-static void log_bad_record(struct sqlite_store *store, const struct directory_key *key,
-			   const char *reason)
-{
-	if (store->told_count++ < SQLITE_STORE_TOLD_MAX)
-		log_event(EVENT_STORE_RECORD_BAD,
-			  log_string(table, directory_table_name(key->table)),
-			  log_str(key, key->name), log_string(reason, reason));
-}
-
 /* The row's record in canonical form, or NULL and *REASON_OUT. */
 static const struct directory_record *
 check_record_of_row(struct sqlite_store *store, const struct directory_key *key,
@@ -78,7 +69,10 @@ check_record_of_row(struct sqlite_store *store, const struct directory_key *key,
 	if (directory_record_check(&input, arena, record, &reason) == 0 &&
 	    str_equal(record->key.name, key->name))
 		return record;
-	log_bad_record(store, key, reason);
+	if (store->told_count++ < SQLITE_STORE_TOLD_MAX)
+		log_event(EVENT_STORE_RECORD_BAD,
+			  log_string(table, directory_table_name(key->table)),
+			  log_str(key, key->name), log_string(reason, reason));
 	*reason_out = str_from(reason);
 	return NULL;
 }

@@ -131,7 +131,7 @@ int record_mariadb_holder(struct record *record, const struct lock_name *name, s
 	struct record_mariadb *mariadb = record_mariadb_of(record);
 	const struct record_value value = {.kind = RECORD_TEXT, .bytes = str_from(name->text)};
 	struct record_taken taken = {.arena = arena, .text = STR("")};
-	int error = record_sql_begin(&mariadb->sql);
+	int error = record_sql_begin(record);
 
 	record_sql_ended(&mariadb->sql);
 	if (error < 0)

@@ -37,11 +37,6 @@ static int end_mariadb_schema(struct record_sql *sql)
 				   "DO RELEASE_LOCK('stagepost/schema')");
 }
 
-static int begin_mariadb_transaction(struct record *record)
-{
-	return record_sql_begin(&record_mariadb_of(record)->sql);
-}
-
 static int check_mariadb_transaction(struct record *record)
 {
 	struct record_mariadb *mariadb = record_mariadb_of(record);
@@ -105,14 +100,6 @@ static const struct record_dialect DIALECT = {
 		 " WHERE table_schema = database() AND table_name\0",
 };
 
-static const struct record_driver DRIVER = {
-	.dialect = &DIALECT,
-	.run = record_mariadb_run,
-	.begin_schema = begin_mariadb_schema,
-	.end_schema = end_mariadb_schema,
-	.connect = record_mariadb_connect,
-};
-
 static void free_mariadb(struct record *record)
 {
 	struct record_mariadb *mariadb = record_mariadb_of(record);
@@ -124,15 +111,22 @@ static void free_mariadb(struct record *record)
 	free(mariadb);
 }
 
-static const struct record_operations OPERATIONS = {
-	.begin = begin_mariadb_transaction,
-	.lock = record_mariadb_lock,
-	RECORD_SQL_OPERATIONS,
-	.check = check_mariadb_transaction,
-	.commit = commit_mariadb_transaction,
-	.rollback = roll_back_mariadb_transaction,
-	.holder = record_mariadb_holder,
-	.free = free_mariadb,
+static const struct record_driver DRIVER = {
+	.operations =
+		{
+			.lock = record_mariadb_lock,
+			RECORD_SQL_OPERATIONS,
+			.check = check_mariadb_transaction,
+			.commit = commit_mariadb_transaction,
+			.rollback = roll_back_mariadb_transaction,
+			.holder = record_mariadb_holder,
+			.free = free_mariadb,
+		},
+	.dialect = &DIALECT,
+	.run = record_mariadb_run,
+	.begin_schema = begin_mariadb_schema,
+	.end_schema = end_mariadb_schema,
+	.connect = record_mariadb_connect,
 };
 
 static void begin_library(void)
@@ -160,7 +154,7 @@ struct record *record_mariadb_new(const struct record_mariadb_settings *settings
 	struct arena *memory = arena_new();
 
 	begin_library();
-	record_sql_init(&mariadb->sql, &OPERATIONS, &DRIVER);
+	record_sql_init(&mariadb->sql, &DRIVER);
 	mariadb->memory = memory;
 	mariadb->lock_memory = arena_new();
 	mariadb->hosts = arena_copy(memory, str_from(settings->hosts));

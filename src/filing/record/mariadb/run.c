@@ -40,17 +40,6 @@ struct parameters {
 	struct arena *arena;
 };
 
-static void bind_numbers(MYSQL_BIND *bind, const struct record_call *call, size_t column,
-			 struct arena *arena)
-{
-	int64_t *numbers = arena_alloc(arena, call->rows * sizeof *numbers);
-
-	for (size_t row = 0; row < call->rows; row++)
-		numbers[row] = call->values[row * call->columns + column].number;
-	bind->buffer_type = MYSQL_TYPE_LONGLONG;
-	bind->buffer = numbers;
-}
-
 static void bind_bytes(MYSQL_BIND *bind, const struct record_call *call, size_t column,
 		       struct arena *arena)
 {
@@ -75,9 +64,16 @@ static void bind_all(struct parameters *parameters, const struct record_call *ca
 	for (size_t i = 0; i < parameters->count; i++) {
 		size_t column = parameters->order[i];
 
-		if (call->values[column].kind == RECORD_NUMBER)
-			bind_numbers(&parameters->binds[i], call, column, parameters->arena);
-		else
+		if (call->values[column].kind == RECORD_NUMBER) {
+			MYSQL_BIND *bind = &parameters->binds[i];
+			int64_t *numbers =
+				arena_alloc(parameters->arena, call->rows * sizeof *numbers);
+
+			for (size_t row = 0; row < call->rows; row++)
+				numbers[row] = call->values[row * call->columns + column].number;
+			bind->buffer_type = MYSQL_TYPE_LONGLONG;
+			bind->buffer = numbers;
+		} else
 			bind_bytes(&parameters->binds[i], call, column, parameters->arena);
 	}
 }

@@ -47,11 +47,6 @@ static int end_postgresql_schema(struct record_sql *sql)
 	return run_postgresql_sql((struct record_postgresql *)sql, "COMMIT");
 }
 
-static int begin_postgresql_transaction(struct record *record)
-{
-	return record_sql_begin(&postgresql_of_record(record)->sql);
-}
-
 static void take_turn_row(void *context, const struct record_value *values, size_t count)
 {
 	struct record_turn *turns = context;
@@ -123,7 +118,7 @@ static int holder_of_postgresql_lock(struct record *record, const struct lock_na
 	struct record_postgresql *postgresql = postgresql_of_record(record);
 	const struct record_value value = record_number((int64_t)name->key);
 	struct record_taken taken = {.arena = arena, .text = STR("")};
-	int error = record_sql_begin(&postgresql->sql);
+	int error = record_sql_begin(record);
 
 	record_sql_ended(&postgresql->sql);
 	if (error < 0)
@@ -163,14 +158,6 @@ static const struct record_dialect DIALECT = {
 		 " AND pg_table_is_visible(oid) AND relname\0",
 };
 
-static const struct record_driver DRIVER = {
-	.dialect = &DIALECT,
-	.run = record_postgresql_run,
-	.begin_schema = begin_postgresql_schema,
-	.end_schema = end_postgresql_schema,
-	.connect = record_postgresql_connect,
-};
-
 static void free_postgresql(struct record *record)
 {
 	struct record_postgresql *postgresql = postgresql_of_record(record);
@@ -181,21 +168,29 @@ static void free_postgresql(struct record *record)
 	free(postgresql);
 }
 
+static const struct record_driver DRIVER = {
+	.operations =
+		{
+			.lock = lock_turns_in_postgresql,
+			RECORD_SQL_OPERATIONS,
+			.check = check_postgresql_transaction,
+			.commit = commit_postgresql_transaction,
+			.rollback = roll_back_postgresql_transaction,
+			.holder = holder_of_postgresql_lock,
+			.free = free_postgresql,
+		},
+	.dialect = &DIALECT,
+	.run = record_postgresql_run,
+	.begin_schema = begin_postgresql_schema,
+	.end_schema = end_postgresql_schema,
+	.connect = record_postgresql_connect,
+};
+
 struct record *record_postgresql_new(const char *conninfo, unsigned timeout_ms)
 {
-	static const struct record_operations operations = {
-		.begin = begin_postgresql_transaction,
-		.lock = lock_turns_in_postgresql,
-		RECORD_SQL_OPERATIONS,
-		.check = check_postgresql_transaction,
-		.commit = commit_postgresql_transaction,
-		.rollback = roll_back_postgresql_transaction,
-		.holder = holder_of_postgresql_lock,
-		.free = free_postgresql,
-	};
 	struct record_postgresql *postgresql = memory_alloc_zero(1, sizeof *postgresql);
 
-	record_sql_init(&postgresql->sql, &operations, &DRIVER);
+	record_sql_init(&postgresql->sql, &DRIVER);
 	postgresql->conninfo = memory_copy_string(conninfo);
 	postgresql->timeout_ms = timeout_ms;
 	postgresql->call_ms = timeout_ms;

@@ -201,11 +201,6 @@ static int end_sqlite_schema(struct record_sql *sql)
 	return run_sqlite_sql((struct record_sqlite *)sql, "COMMIT");
 }
 
-static int begin_sqlite_transaction(struct record *record)
-{
-	return record_sql_begin(&sqlite_of_record(record)->sql);
-}
-
 static int lock_turns_in_sqlite(struct record *record, struct record_turn *turns, size_t count)
 {
 	struct record_sqlite *sqlite = sqlite_of_record(record);
@@ -270,7 +265,7 @@ static int holder_of_sqlite_lock(struct record *record, const struct lock_name *
 {
 	struct record_sqlite *sqlite = sqlite_of_record(record);
 	int process = 0;
-	int error = record_sql_begin(&sqlite->sql);
+	int error = record_sql_begin(record);
 	char said[40] = "another process";
 
 	record_sql_ended(&sqlite->sql);
@@ -307,14 +302,6 @@ static const struct record_dialect DIALECT = {
 		 "count tables\0SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name\0",
 };
 
-static const struct record_driver DRIVER = {
-	.dialect = &DIALECT,
-	.run = run_sqlite_call,
-	.begin_schema = begin_sqlite_schema,
-	.end_schema = end_sqlite_schema,
-	.connect = record_sqlite_connect,
-};
-
 static void free_sqlite(struct record *record)
 {
 	struct record_sqlite *sqlite = sqlite_of_record(record);
@@ -326,21 +313,29 @@ static void free_sqlite(struct record *record)
 	free(sqlite);
 }
 
+static const struct record_driver DRIVER = {
+	.operations =
+		{
+			.lock = lock_turns_in_sqlite,
+			RECORD_SQL_OPERATIONS,
+			.check = check_sqlite_transaction,
+			.commit = commit_sqlite_transaction,
+			.rollback = roll_back_sqlite_transaction,
+			.holder = holder_of_sqlite_lock,
+			.free = free_sqlite,
+		},
+	.dialect = &DIALECT,
+	.run = run_sqlite_call,
+	.begin_schema = begin_sqlite_schema,
+	.end_schema = end_sqlite_schema,
+	.connect = record_sqlite_connect,
+};
+
 struct record *record_sqlite_new(const char *path)
 {
-	static const struct record_operations operations = {
-		.begin = begin_sqlite_transaction,
-		.lock = lock_turns_in_sqlite,
-		RECORD_SQL_OPERATIONS,
-		.check = check_sqlite_transaction,
-		.commit = commit_sqlite_transaction,
-		.rollback = roll_back_sqlite_transaction,
-		.holder = holder_of_sqlite_lock,
-		.free = free_sqlite,
-	};
 	struct record_sqlite *sqlite = memory_alloc_zero(1, sizeof *sqlite);
 
-	record_sql_init(&sqlite->sql, &operations, &DRIVER);
+	record_sql_init(&sqlite->sql, &DRIVER);
 	sqlite->path = memory_copy_string(path);
 	lock_name_make(STR("the turn to write"), &sqlite->turn);
 	return &sqlite->sql.base;

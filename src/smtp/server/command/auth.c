@@ -58,19 +58,14 @@ static enum smtp_step accept_user(struct smtp_server *s)
 
 /* --- the driver's answers --- */
 
-static void keep_user(struct smtp_server *s, struct str user)
-{
-	s->exchange->user = memory_alloc_zero(user.length + 1, 1);
-	memcpy(s->exchange->user, user.data, user.length);
-}
-
 /* A mechanism may have a last word for the client, which sends an empty line for it (RFC 4954
  * section 4). */
 static enum smtp_step on_auth_accepted(struct smtp_server *s, const struct smtp_auth_answer *answer)
 {
 	if (answer->user.length == 0 || memchr(answer->user.data, '\0', answer->user.length))
 		panic("a client of the SMTP server is authenticated as nobody");
-	keep_user(s, answer->user);
+	s->exchange->user = memory_alloc_zero(answer->user.length + 1, 1);
+	memcpy(s->exchange->user, answer->user.data, answer->user.length);
 	if (answer->message.length == 0)
 		return accept_user(s);
 	smtp_server_enter(s, SMTP_STATE_AUTH_LAST);

@@ -25,6 +25,9 @@ static struct {
 	struct names *names;
 } world;
 
+/* With which tag a client of address_of() was asked about last; 0: it was not. */
+static uint32_t tags[NAMES_KEPT_MAX + 1];
+
 void ipc_client_when_connected(struct ipc_client *client, void (*call)(void *context),
 			       void *context)
 {
@@ -37,13 +40,17 @@ void ipc_channel_send(struct ipc_channel *channel, uint16_t type, uint32_t tag, 
 {
 	struct unpack unpack = {body, false};
 	struct str address = unpack_str(&unpack);
+	size_t client;
 
 	assert_non_null(channel);
 	assert_int_equal(type, NAMES_ASK);
-	assert_int_equal(tag + descriptor_count, 0);
+	assert_int_equal(descriptor_count, 0);
 	assert_null(descriptors);
 	assert_true(unpack_is_whole(&unpack) && address.length == sizeof world.last);
 	memcpy(&world.last, address.data, sizeof world.last);
+	memcpy(&client, world.last.s6_addr + 8, sizeof client);
+	if (client < COUNT_OF(tags))
+		tags[client] = tag;
 	world.questions++;
 }
 
@@ -55,10 +62,10 @@ static struct in6_addr address_of(size_t client)
 	return address;
 }
 
-static void answer_with(uint16_t type, struct str address, bool is_temporary, uint32_t seconds,
-			const char *name)
+static void answer_with(uint16_t type, uint32_t tag, struct str address, bool is_temporary,
+			uint32_t seconds, const char *name)
 {
-	struct ipc_message message = {.type = type};
+	struct ipc_message message = {.type = type, .tag = tag};
 	struct buffer body = {0};
 
 	pack_str(&body, address);
@@ -74,8 +81,8 @@ static void answer(size_t client, bool is_temporary, uint32_t seconds, const cha
 {
 	struct in6_addr address = address_of(client);
 
-	answer_with(NAMES_ANSWER, str_slice((const char *)&address, sizeof address), is_temporary,
-		    seconds, name);
+	answer_with(NAMES_ANSWER, tags[client], str_slice((const char *)&address, sizeof address),
+		    is_temporary, seconds, name);
 }
 
 /* --- the model --- */
@@ -148,20 +155,21 @@ static void ask_some(size_t client)
 		request++;
 	if (request == requests[client] + REQUESTS_MAX)
 		return;
-	begins = !is_valid && !known->is_asked && fake_ipc.is_connected;
+	begins = !is_valid && !known->is_asked;
 	request->request.done = on_name;
 	request->request.context = request;
 	request->is_open = true;
 	names_ask(world.names, &address, &request->request);
-	assert_int_equal(world.questions - before, begins);
+	assert_int_equal(world.questions - before, begins && fake_ipc.is_connected);
 	if (begins) {
-		assert_memory_equal(&world.last, &address, sizeof address);
+		if (fake_ipc.is_connected)
+			assert_memory_equal(&world.last, &address, sizeof address);
 		*known = (struct known){.is_asked = true,
 					.until_us = os_clock_boot_us() + NAMES_PATIENCE_US};
 	}
 	if (is_valid)
 		expect_done(request, known->name, known->is_temporary);
-	else if (!known->is_asked || known->is_late)
+	else if (known->is_late)
 		expect_done(request, "", true);
 	else
 		assert_true(names_request_is_open(&request->request) && !request->is_done);
@@ -176,7 +184,7 @@ static int64_t kept_us(bool is_temporary, uint32_t seconds)
 	return us < MINUTE_US ? MINUTE_US : us > HOUR_US ? HOUR_US : us;
 }
 
-/* Whoever is not asked is not answered. */
+/* Without a connection nobody answers, and whoever is not asked is not answered. */
 static void answer_some(size_t client)
 {
 	static const uint32_t times[] = {0, 59, 60, 61, 3599, 3600, 3601, UINT32_MAX};
@@ -185,6 +193,8 @@ static void answer_some(size_t client)
 	bool is_temporary = chance(3) == 0;
 	char name[NAME] = "";
 
+	if (!fake_ipc.is_connected || tags[client] == 0)
+		return;
 	if (!is_temporary && chance(3) > 0)
 		snprintf(name, NAME, "host-%zu.test", chance(1000));
 	answer(client, is_temporary, seconds, name);
@@ -199,16 +209,21 @@ static void answer_some(size_t client)
 	expect_all_done(client, name, is_temporary);
 }
 
-static void lose_connection(void)
+/* All that are asked are asked again: what is late, too. */
+static void connect_or_lose(void)
 {
-	fake_ipc.is_connected = false;
-	fake_ipc.client.handler.lost(fake_ipc.client.context);
-	for (size_t i = 0; i < CLIENTS; i++) {
-		if (!model[i].is_asked)
-			continue;
-		expect_all_done(i, "", true);
-		model[i] = (struct known){0};
+	unsigned before = world.questions;
+	unsigned asked = 0;
+
+	fake_ipc.is_connected = !fake_ipc.is_connected;
+	if (!fake_ipc.is_connected) {
+		fake_ipc.client.handler.lost(fake_ipc.client.context);
+		return;
 	}
+	fake_ipc.client.handler.connected(fake_ipc.client.context);
+	for (size_t i = 0; i < CLIENTS; i++)
+		asked += model[i].is_asked;
+	assert_int_equal(world.questions - before, asked);
 }
 
 static void cancel_some(size_t client)
@@ -224,34 +239,18 @@ static void do_something(size_t client)
 {
 	static const int64_t times_us[] = {SECOND_US,      2 * SECOND_US - 1, 1,
 					   31 * SECOND_US, MINUTE_US,         HOUR_US};
+	const size_t what = chance(20);
 
-	switch (chance(20)) {
-	case 0:
-		pass_time(times_us[chance(COUNT_OF(times_us))]);
-		break;
-	case 1:
-		pass_time(times_us[chance(3)]);
-		break;
-	case 2:
-		if (fake_ipc.is_connected && chance(3) == 0)
-			lose_connection();
-		fake_ipc.is_connected = true;
-		fake_ipc.client.handler.connected(fake_ipc.client.context);
-		break;
-	case 3:
-	case 4:
+	if (what < 2)
+		pass_time(times_us[chance(what == 0 ? COUNT_OF(times_us) : 3)]);
+	else if (what == 2 && (!fake_ipc.is_connected || chance(3) == 0))
+		connect_or_lose();
+	else if (what < 5)
 		cancel_some(client);
-		break;
-	case 5:
-	case 6:
-	case 7:
-	case 8:
-	case 9:
+	else if (what < 10)
 		answer_some(client);
-		break;
-	default:
+	else
 		ask_some(client);
-	}
 }
 
 static void any_order(void **state)
@@ -323,7 +322,7 @@ static void questions_have_a_bound(void **state)
 	answer(7, false, 60, "x.test");
 	assert_true(many[7].is_done);
 	many[7] = (struct request){.request = {.done = on_name, .context = &many[7]}};
-	names_ask(world.names, &(struct in6_addr){{{0x20}}}, &many[7].request);
+	names_ask(world.names, &(struct in6_addr){{{0x20, [15] = 0xff}}}, &many[7].request);
 	assert_false(many[7].is_done);
 	for (size_t i = 0; i <= NAMES_OPEN_MAX; i++)
 		names_request_cancel(&many[i].request);
@@ -333,22 +332,32 @@ static void what_is_no_answer_is_refused(void **state)
 {
 	static const struct {
 		uint16_t type;
+		uint32_t tag;
 		size_t address;
 		const char *name;
 		unsigned refused;
-	} rows[] = {{NAMES_ANSWER, 16, "mx.test", 0}, {NAMES_ANSWER, 16, "", 0},
-		    {NAMES_ASK, 16, "mx.test", 1},    {NAMES_ANSWER, 15, "mx.test", 1},
-		    {NAMES_ANSWER, 17, "mx.test", 1}, {NAMES_ANSWER, 16, "mx test", 1},
-		    {NAMES_ANSWER, 16, "a..b", 1},    {3, 16, "mx.test", 1}};
+	} rows[] = {{NAMES_ANSWER, 1, 16, "mx.test", 1}, /* another one's name */
+		    {NAMES_ANSWER, 9, 16, "mx.test", 0}, /* nobody's */
+		    {NAMES_ANSWER, 9, 16, "", 0},        {NAMES_ANSWER, 0, 16, "", 1},
+		    {NAMES_ASK, 9, 16, "mx.test", 1},    {NAMES_ANSWER, 9, 15, "mx.test", 1},
+		    {NAMES_ANSWER, 9, 17, "mx.test", 1}, {NAMES_ANSWER, 9, 16, "mx test", 1},
+		    {NAMES_ANSWER, 9, 16, "a..b", 1},    {3, 9, 16, "mx.test", 1}};
+	struct in6_addr asked = address_of(1);
+	struct request request = {.request = {.done = on_name, .context = &request}};
 	char address[17] = {0};
 
 	(void)state;
+	names_ask(world.names, &asked, &request.request);
+	assert_int_equal(tags[1], 1);
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		fake_ipc.refused = 0;
-		answer_with(rows[i].type, str_slice(address, rows[i].address), false, 1,
-			    rows[i].name);
+		answer_with(rows[i].type, rows[i].tag, str_slice(address, rows[i].address), false,
+			    1, rows[i].name);
 		assert_int_equal(fake_ipc.refused, rows[i].refused);
 	}
+	assert_false(request.is_done);
+	answer(1, false, 1, "mx.test");
+	assert_true(request.is_done);
 }
 
 static int set_up(void **state)

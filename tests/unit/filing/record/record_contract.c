@@ -8,6 +8,8 @@ int record_contract_run(const struct record_contract *contract)
 
 	record_scene_backend = contract;
 	failed = record_contract_messages() + record_contract_bounds() + record_contract_filing() +
-		 record_contract_group() + record_contract_model() + record_contract_race();
+		 record_contract_group() + record_contract_model();
+	if (!contract->is_played)
+		failed += record_contract_race();
 	return contract->server != NULL ? failed + record_contract_server() : failed;
 }

@@ -35,6 +35,10 @@ struct record_contract {
 	/* Runs SQL, as an administrator. */
 	void (*run)(const char *sql);
 	const struct record_contract_server *server; /* NULL: there is none */
+	/* After each test, when its connections are closed. NULL: nothing is to be done. */
+	void (*left)(void);
+	/* The server is played in this process: no other one can be its client. */
+	bool is_played;
 	/* A folder on the filesystem of the database, which can be filled up. NULL: there is none.
 	 */
 	const char *disk;

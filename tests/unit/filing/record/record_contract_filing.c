@@ -2,11 +2,7 @@
 /* Rows of message and mailbox, locks, and tables. */
 #include "record_scene.h"
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 /* ---- filing ---- */
 
@@ -189,46 +185,6 @@ static void a_lock_says_who_has_it(void **state)
 	arena_free(arena);
 }
 
-static void a_lock_dies_with_its_process(void **state)
-{
-	struct lock_name one = record_scene_name("<1@example.com>");
-	int ready[2];
-	char byte;
-	pid_t child;
-	int error;
-
-	(void)state;
-	assert_int_equal(pipe(ready), 0);
-	child = fork();
-	if (child == 0) {
-		(void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* also if the test fails */
-		struct record *record = backend->connect();
-		struct record_message message = record_scene_message("<1@example.com>", 1);
-		int64_t number;
-		bool is_new;
-		unsigned different;
-
-		if (record_begin(record) == 0 && record_lock(record, &one) == 0 &&
-		    record_put(record, &message, &number, &is_new, &different) == 0 &&
-		    write(ready[1], "x", 1) == 1)
-			pause();
-		_exit(1);
-	}
-	close(ready[1]);
-	assert_int_equal(read(ready[0], &byte, 1), 1);
-	close(ready[0]);
-	assert_fine(world.a, record_begin(world.a));
-	assert_int_equal(record_lock(world.a, &one), -EAGAIN);
-	kill(child, SIGKILL);
-	waitpid(child, NULL, 0);
-	/* a server notices when it reads from the connection */
-	for (int i = 0; (error = record_lock(world.a, &one)) == -EAGAIN && i < 5000; i++)
-		usleep(1000);
-	assert_fine(world.a, error);
-	record_scene_opened("<1@example.com>");
-	record_rollback(world.a);
-}
-
 static void looking_waits_for_no_writer(void **state)
 {
 	struct record_filing filing = record_scene_opened("<1@example.com>");
@@ -395,7 +351,6 @@ int record_contract_filing(void)
 		CASE(mailboxes_are_told_apart),
 		CASE(a_lock_excludes_until_the_transaction_ends),
 		CASE(a_lock_says_who_has_it),
-		CASE(a_lock_dies_with_its_process),
 		CASE(looking_waits_for_no_writer),
 		CASE(who_decides_first_decides_for_all),
 		CASE(what_was_not_committed_is_not_decided),

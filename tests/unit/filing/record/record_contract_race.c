@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: ISC
-/* Many processes that file the same messages at once. */
+/* Several processes: who dies loses its lock; many file the same messages at once. */
 #include "record_scene.h"
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -103,9 +105,50 @@ static void of_all_at_once_one_appends(void **state)
 	munmap(mailbox, sizeof *mailbox);
 }
 
+static void a_lock_dies_with_its_process(void **state)
+{
+	struct lock_name one = record_scene_name("<1@example.com>");
+	int ready[2];
+	char byte;
+	pid_t child;
+	int error;
+
+	(void)state;
+	assert_int_equal(pipe(ready), 0);
+	child = fork();
+	if (child == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* also if the test fails */
+		struct record *record = backend->connect();
+		struct record_message message = record_scene_message("<1@example.com>", 1);
+		int64_t number;
+		bool is_new;
+		unsigned different;
+
+		if (record_begin(record) == 0 && record_lock(record, &one) == 0 &&
+		    record_put(record, &message, &number, &is_new, &different) == 0 &&
+		    write(ready[1], "x", 1) == 1)
+			pause();
+		_exit(1);
+	}
+	close(ready[1]);
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	assert_fine(world.a, record_begin(world.a));
+	assert_int_equal(record_lock(world.a, &one), -EAGAIN);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	/* a server notices when it reads from the connection */
+	for (int i = 0; (error = record_lock(world.a, &one)) == -EAGAIN && i < 5000; i++)
+		usleep(1000);
+	assert_fine(world.a, error);
+	record_scene_opened("<1@example.com>");
+	record_rollback(world.a);
+}
+
 int record_contract_race(void)
 {
 	const struct CMUnitTest tests[] = {
+		CASE(a_lock_dies_with_its_process),
 		CASE(of_all_at_once_one_appends),
 	};
 

@@ -25,6 +25,8 @@ int record_scene_tear_down(void **state)
 	(void)state;
 	record_free(world.a);
 	record_free(world.b);
+	if (backend->left != NULL)
+		backend->left();
 	return 0;
 }
 

@@ -369,6 +369,13 @@ static int open_message(const struct config *config, struct inject_link *link, b
 							     &reason);
 
 	assert_int_equal(reason.length > 0, error < 0 && link == NULL);
+	if (reason.length > 0) { /* the queue, and a sentence */
+		size_t queue = strlen(config->queue);
+
+		assert_true(str_starts_with(buffer_view(&reason), str_from(config->queue)));
+		assert_true(str_starts_with(str_skip(buffer_view(&reason), queue), STR(": ")));
+		assert_true(reason.length > queue + 2);
+	}
 	buffer_clear(&reason);
 	return error;
 }

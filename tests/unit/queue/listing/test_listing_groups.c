@@ -132,6 +132,8 @@ static void groups_have_a_bound(void **state)
 	}
 }
 
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
 static int set_up(void **state)
 {
 	memset(&world, 0, sizeof world);
@@ -149,13 +151,94 @@ static int tear_down(void **state)
 	return queue_scene_tear_down(state);
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+/* --- names --- */
+
+#define REMOTE "map: 1 remote <b@Example.NET>\nmapped: directory=1 count=1\n"
+#define WAIT   "wait: 1 2026-11-20T08:33:14Z until=2026-11-20T08:40:01Z 4.4.1 "
+
+static const struct named {
+	const char *control;
+	const char *by_reason, *by_destination;
+} all_named[] = {
+	{REMOTE, "not tried", "example.net"},
+	{REMOTE WAIT "no\n", "4.4.1 no", "example.net"},
+	{REMOTE WAIT "id 12345 at 123 of 1.2.3.4 12:34:56 x1y2z3w4\n",
+	 "4.4.1 id # at 123 of 1.2.3.4 12:34:56 #", "example.net"},
+	{"map: 1 local box <b@c>\nmapped: directory=1 count=1\n", "not tried", "local box"},
+	{"map: 1 local box server=10.0.0.7:24 <b@c>\nmapped: directory=1 count=1\n", "not tried",
+	 "local box 10.0.0.7:24"},
+};
+
+static void expect_name(void *context, const struct listing_group *group)
+{
+	const char *wanted = context;
+
+	if (!str_equal(group->name, str_from(wanted)))
+		fail_msg("\"" STR_FORMAT "\", not \"%s\"", STR_ARGUMENTS(group->name), wanted);
+	world.groups++;
+}
+
+static void expect_only_name(enum listing_by by, const char *wanted)
+{
+	char copy[200];
+
+	snprintf(copy, sizeof copy, "%s", wanted);
+	world.groups = 0;
+	assert_int_equal(listing_groups(world.store, by, expect_name, copy), 0);
+	assert_int_equal(world.groups, 1);
+}
+
+static void put_waiting(const char *control)
+{
+	uint64_t number = queue_scene_enqueue(world.intake, NULL, "data\r\n");
+
+	queue_scene_preprocess(world.store, world.intake, number, control, "");
+}
+
+static void a_group_has_the_name_of_what_is_common(void **state)
+{
+	for (size_t i = 0; i < COUNT_OF(all_named); i++) {
+		assert_int_equal(set_up(state), 0);
+		put_waiting(all_named[i].control);
+		expect_only_name(LISTING_BY_REASON, all_named[i].by_reason);
+		expect_only_name(LISTING_BY_DESTINATION, all_named[i].by_destination);
+		assert_int_equal(tear_down(state), 0);
+	}
+}
+
+/* Words are cut where the name is full. */
+static void a_name_has_so_many_bytes(void **state)
+{
+	enum { NAME_MAX_BYTES = 160, STATUS = 6 /* "4.4.1 " */ };
+
+	for (size_t length = NAME_MAX_BYTES - 3; length < NAME_MAX_BYTES + 4; length++) {
+		struct buffer control CLEANUP(buffer_clear) = {0};
+		struct buffer wanted CLEANUP(buffer_clear) = {0};
+
+		assert_int_equal(set_up(state), 0);
+		buffer_append_string(&control, REMOTE WAIT);
+		buffer_append_string(&wanted, "4.4.1 ");
+		for (size_t i = STATUS; i < length; i++) {
+			buffer_append_byte(&control, 'x');
+			if (wanted.length < NAME_MAX_BYTES)
+				buffer_append_byte(&wanted, 'x');
+		}
+		buffer_append_byte(&control, '\n');
+		buffer_append_byte(&control, '\0');
+		buffer_append_byte(&wanted, '\0');
+		put_waiting(buffer_data(&control));
+		expect_only_name(LISTING_BY_REASON, buffer_data(&wanted));
+		assert_int_equal(tear_down(state), 0);
+	}
+}
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CASE(sums_are_right),
 		CASE(groups_have_a_bound),
+		cmocka_unit_test(a_group_has_the_name_of_what_is_common),
+		cmocka_unit_test(a_name_has_so_many_bytes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

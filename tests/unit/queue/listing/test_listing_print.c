@@ -106,7 +106,7 @@ static void make_entry(void)
 				       .held_until = text_or_none("maint"),
 				       .waits_for = text_or_none("host.mx"),
 				       .waits_because = text_or_none("not reached"),
-				       .pause = text_or_none("a.test: it: has enough")};
+				       .pause = text_or_none("[::1]:25: it: has enough")};
 }
 
 static void check_printed(struct buffer *out)
@@ -347,7 +347,7 @@ static void want_json_message(void)
 	if (entry.pause.length > 0) {
 		want_field("pause");
 		want_open("{");
-		want_text("destination", STR("a.test"));
+		want_text("destination", STR("[::1]:25"));
 		want_text("reason", STR("it: has enough"));
 		want_close("}");
 	}

@@ -109,7 +109,11 @@ static const struct message cases[] = {
 	{.label = "arrived", .stage = MAIL_STAGE_ARRIVE, .result = EPERM},
 	{.label = "born long ago", .age_us = DAY_US + MINUTE_US, .result = EPERM},
 	{.label = "born in the future", .age_us = -DAY_US - MINUTE_US, .result = EPERM},
-	{.label = "too large", .size = SIZE_MAX_OF_USERS + 2000, .result = EFBIG},
+	/* the trace may come on top; data of another length than said are no message */
+	{.label = "as large as may be", .size = SIZE_MAX_OF_USERS + 1024, .result = EINVAL},
+	{.label = "too large", .size = SIZE_MAX_OF_USERS + 1025, .result = EFBIG},
+	{.label = "born a day ago", .age_us = DAY_US - MINUTE_US},
+	{.label = "born a day ahead", .age_us = -DAY_US + MINUTE_US},
 	{.label = "all recipients", .recipients = RECIPIENTS_MAX - 1},
 	{.label = "too many recipients", .recipients = RECIPIENTS_MAX, .result = E2BIG},
 };

@@ -37,21 +37,17 @@ int copy_errno(int error)
 	}
 }
 
-static void keep_error_of_copy(struct copy *copy, int error)
-{
-	copy->error = copy_errno(error);
-	(void)snprintf(copy->error_text, sizeof(copy->error_text), "%s",
-		       sqlite3_errmsg(copy->database));
-}
-
 bool copy_step(struct copy *copy, sqlite3_stmt *statement)
 {
 	int result = copy->error == 0 ? sqlite3_step(statement) : SQLITE_DONE;
 
 	if (result == SQLITE_ROW)
 		return true;
-	if (result != SQLITE_DONE)
-		keep_error_of_copy(copy, result);
+	if (result != SQLITE_DONE) {
+		copy->error = copy_errno(result);
+		(void)snprintf(copy->error_text, sizeof(copy->error_text), "%s",
+			       sqlite3_errmsg(copy->database));
+	}
 	copy_reset(statement);
 	return false;
 }

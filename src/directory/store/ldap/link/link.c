@@ -263,6 +263,7 @@ int link_open(const struct link_server *server, const struct link_login *login, 
 	      struct buffer *why)
 {
 	const char *tried = "connect";
+	size_t said = why->length;
 	LDAP *ld = NULL;
 	int code = ldap_initialize(&ld, server->uri);
 
@@ -288,7 +289,7 @@ int link_open(const struct link_server *server, const struct link_login *login, 
 		code = bind_as(ld, login);
 	}
 	if (code == LDAP_SUCCESS) {
-		buffer_reset(why);
+		buffer_truncate(why, said);
 		*ld_out = ld;
 		return 0;
 	}

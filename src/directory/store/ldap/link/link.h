@@ -43,8 +43,8 @@ bool link_server_needs_tls(const struct link_server *server);
  * NULL: the system's), which is read now. -EINVAL, and a sentence in WHY. */
 MUST_CHECK int link_prepare_tls(const char *authority, struct buffer *why);
 
-/* Connects and binds: 0 and *LD_OUT, for link_close(). Otherwise an LDAP result code, and in WHY
- * what was tried, the server's reply, and the code. */
+/* Connects and binds: 0 and *LD_OUT, for link_close(). Otherwise an LDAP result code, and what
+ * was tried, the server's reply, and the code are appended to WHY. */
 MUST_CHECK int link_open(const struct link_server *server, const struct link_login *login,
 			 LDAP **ld_out, struct buffer *why);
 void link_close(LDAP *ld);
