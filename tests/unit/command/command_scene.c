@@ -2,6 +2,7 @@
 #include "command_scene.h"
 #include "base/timestamp.h"
 #include "command/command.h"
+#include "command_names.h"
 #include "os/clock.h"
 #include "queue/listing/listing.h"
 #include "test.h"
@@ -20,13 +21,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { WORDS_MAX = 32, NUMBERS_FROM = 5000, SECONDS_MAX = 30, BIRTH_DIGITS = 12 };
+enum { WORDS_MAX = 32, NUMBERS_FROM = 5000, SECONDS_MAX = 30 };
 
 static void *scene_state;
 static char root[96];
 static int manager = -1;
-static uint64_t places[32]; /* bytes in each */
-static size_t place_count;
 
 static const char configuration[] =
 	"hostname = mx.test\nuser = \"\"\nqueue = \"%s/queue\"\nrun = \"%s/run\"\nsplit = 3\n"
@@ -72,17 +71,8 @@ static void open_manager(void)
 	assert_int_equal(bind(manager, (const struct sockaddr *)&address, sizeof address), 0);
 }
 
-static int note_place(void *context, const struct listing_count *count)
-{
-	(void)context;
-	assert_true(place_count < COUNT_OF(places));
-	places[place_count++] = count->bytes;
-	return 0;
-}
-
 void command_scene_begin(bool has_manager)
 {
-	int64_t oldest_us;
 	char text[600];
 
 	assert_int_equal(queue_scene_set_up(&scene_state), 0);
@@ -99,8 +89,7 @@ void command_scene_begin(bool has_manager)
 #pragma GCC diagnostic pop
 	write_text("conf", text);
 	assert_int_equal(chmod(queue_scene_path("conf"), 0644), 0);
-	place_count = 0;
-	assert_int_equal(listing_count(listing_scene_store, note_place, NULL, &oldest_us), 0);
+	command_names_begin(root);
 	assert_int_equal(mkdir(queue_scene_path("run"), 0700), 0);
 	if (has_manager)
 		open_manager();
@@ -112,134 +101,6 @@ void command_scene_end(void)
 		close(manager);
 	manager = -1;
 	assert_int_equal(listing_scene_close(&scene_state), 0);
-}
-
-/* --- names for what is known by chance --- */
-
-/* In the files is also their number, which has as many digits as the file system likes. */
-static bool is_size_of_place(uint64_t number)
-{
-	for (size_t i = 0; i < place_count; i++)
-		if (number > 0 && number == places[i])
-			return true;
-	return false;
-}
-
-/* Of the oldest message, in seconds. */
-static bool is_age(uint64_t number)
-{
-	uint64_t age = (uint64_t)((os_clock_wall_us() - listing_scene_born(0)) / SECOND_US);
-
-	return number <= age && number + SECONDS_MAX > age;
-}
-
-static bool take_number(struct str *rest, struct buffer *out)
-{
-	size_t length = 0;
-	uint64_t number = 0;
-
-	while (length < rest->length && isdigit((unsigned char)rest->data[length]))
-		length++;
-	if (length == 0)
-		return false;
-	(void)!str_to_u64(str_slice(rest->data, length), &number);
-	for (size_t i = 0; i < LISTING_SCENE_MESSAGES; i++)
-		if (listing_scene_numbers[i] == number) {
-			buffer_append_format(out, "M%zu", i);
-			*rest = str_skip(*rest, length);
-			return true;
-		}
-	if (is_age(number))
-		buffer_append_string(out, "AGE");
-	else if (is_size_of_place(number))
-		buffer_append_string(out, "BYTES");
-	else
-		buffer_append(out, rest->data, length);
-	*rest = str_skip(*rest, length);
-	return true;
-}
-
-/* "10969277-66182cae86589", of a message that a command has queued: its birth has more digits. */
-static bool take_new_id(struct str *rest, struct buffer *out)
-{
-	size_t dash = 0;
-	size_t end;
-
-	while (dash < rest->length && isdigit((unsigned char)rest->data[dash]))
-		dash++;
-	if (dash == 0 || dash == rest->length || rest->data[dash] != '-')
-		return false;
-	for (end = dash + 1; end < rest->length && isxdigit((unsigned char)rest->data[end]);)
-		end++;
-	if (end - dash - 1 < BIRTH_DIGITS)
-		return false;
-	buffer_append_string(out, "NEW");
-	*rest = str_skip(*rest, end);
-	return true;
-}
-
-/* "2026-11-30T18:39:29Z", with any fraction. */
-static bool take_now(struct str *rest, struct buffer *out)
-{
-	char before[TIMESTAMP_SIZE], after[TIMESTAMP_SIZE];
-	size_t length = strlen("2026-11-30T");
-
-	timestamp_format(os_clock_wall_us() - SECONDS_MAX * SECOND_US, before);
-	timestamp_format(os_clock_wall_us() + SECONDS_MAX * SECOND_US, after);
-	if (!str_starts_with(*rest, str_slice(before, length)) &&
-	    !str_starts_with(*rest, str_slice(after, length)))
-		return false;
-	while (length < rest->length && rest->data[length] != 'Z')
-		length++;
-	*rest = str_skip(*rest, length + 1);
-	buffer_append_string(out, "NOW");
-	return true;
-}
-
-/* The sum of a control file, in which its message's number is. */
-static bool take_sum(struct str *rest, struct buffer *out)
-{
-	static const char form[] = "sum: bcbc86f4 ";
-	size_t length = strlen(form);
-
-	if (!str_starts_with(*rest, str_slice(form, length)))
-		return false;
-	buffer_append_format(out, "%sSUM", form);
-	while (length < rest->length && isxdigit((unsigned char)rest->data[length]))
-		length++;
-	*rest = str_skip(*rest, length);
-	return true;
-}
-
-static void append_named(struct str text, struct buffer *out)
-{
-	while (text.length > 0) {
-		if (str_starts_with(text, str_from(root))) {
-			buffer_append_byte(out, '@');
-			text = str_skip(text, strlen(root));
-		} else if (!take_sum(&text, out) && !take_now(&text, out) &&
-			   !take_new_id(&text, out) && !take_number(&text, out)) {
-			buffer_append_byte(out, text.data[0]);
-			text = str_skip(text, 1);
-		}
-	}
-}
-
-/* The opposite. */
-static void append_meant(struct str text, struct buffer *out)
-{
-	for (size_t i = 0; i < text.length; i++) {
-		bool is_number = text.data[i] == 'M' && i + 1 < text.length &&
-				 isdigit((unsigned char)text.data[i + 1]);
-
-		if (is_number)
-			buffer_append_number(out, listing_scene_numbers[text.data[++i] - '0']);
-		else if (text.data[i] == '@' &&
-			 (i == 0 || text.data[i - 1] == ' ' || text.data[i - 1] == '='))
-			buffer_append_string(out, root);
-		else
-			buffer_append_byte(out, text.data[i]);
-	}
 }
 
 static int compare_lines(const void *a, const void *b)
@@ -279,7 +140,7 @@ static void append_printed(struct str text, bool is_sorted, struct buffer *out)
 		bool has_name;
 
 		(void)str_split(&text, '\n', &line);
-		append_named(line, &named);
+		command_names_append(line, &named);
 		has_name = !str_equal(buffer_view(&named), line);
 		for (size_t i = 0; i < named.length; i++)
 			if (!has_name || i == 0 || buffer_data(&named)[i] != ' ' ||
@@ -338,11 +199,11 @@ static void answer_order(const struct command_scene_line *line, struct buffer *t
 	struct buffer answer CLEANUP(buffer_clear) = {0};
 
 	assert_true(length >= 0);
-	append_named(str_slice(text, (size_t)length), &order);
+	command_names_append(str_slice(text, (size_t)length), &order);
 	buffer_append_string(told, "< ");
 	buffer_append_str(told, buffer_view(&order));
 	buffer_append_byte(told, '\n');
-	append_meant(answer_to(line, buffer_view(&order)), &answer);
+	command_names_replace(answer_to(line, buffer_view(&order)), &answer);
 	(void)!sendto(manager, buffer_data(&answer), answer.length, 0, (struct sockaddr *)&from,
 		      size);
 }
@@ -407,9 +268,9 @@ void command_scene_run(const struct command_scene_line *line, struct buffer *out
 	ssize_t length;
 	pid_t pid;
 
-	append_meant(line->input, &given);
+	command_names_replace(line->input, &given);
 	input = file_of(buffer_view(&given));
-	append_meant(line->words, &text);
+	command_names_replace(line->words, &text);
 	buffer_append_byte(&text, '\0');
 	count = split_words(buffer_data(&text), words);
 	skipped = name_command(words, count, name, sizeof name);

@@ -7,10 +7,9 @@
  *	| Subject: x            standard input
  *	> why M3 = ok box       what the manager answers to that order; to others "ok"
  *
- * The rest, up to the next command, is what it prints. A line that begins with "%" is a comment,
- *and
- * "!no manager" in the first one of a file says that no node runs. With WRITE=yes in the
- *environment the file is written anew: look at what has changed.
+ * The rest, up to the next command, is what it prints. A line that begins with "%" is a comment;
+ * "!no manager" in one before the first command says that no node runs. With WRITE=yes in the
+ * environment the file is written anew: look at what has changed.
  */
 #include "command/command.h"
 #include "command_scene.h"
@@ -107,7 +106,7 @@ static bool play_file(const char *path)
 
 	read_file(path, &text);
 	rest = buffer_view(&text);
-	command_scene_begin(memmem(rest.data, (size_t)str_find(rest, '\n'), "!no manager", 11) ==
+	command_scene_begin(memmem(rest.data, (size_t)str_find(rest, '$'), "!no manager", 11) ==
 			    NULL);
 	while (rest.length > 0 && str_split(&rest, '\n', &line))
 		take_line(&dialogue, line);
