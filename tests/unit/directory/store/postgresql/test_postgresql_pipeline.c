@@ -204,10 +204,12 @@ static void an_answer_begins_with_each_statement(void **state)
 	postgresql_link_query(link, "one", NULL, 0);
 	postgresql_link_query(link, "SILENCE", NULL, 0);
 	end_request("a", NULL);
+	received = 300 << 20;
+	fake_pass(20 * SECOND_US);
 	settle();
 	assert_told("a 0: \"one\" 3\n");
 	fake_pass(20 * SECOND_US);
-	received = 320 << 20;
+	received = 400 << 20;
 	played_postgresql_notice("still at it");
 	settle();
 	assert_told("");
