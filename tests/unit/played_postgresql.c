@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: ISC
-#include "played_postgresql.h"
-#include "base/arena.h"
+#include "played_postgresql_internal.h"
 #include "test.h"
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,185 +11,15 @@
 #include <unistd.h>
 
 enum {
-	PREPARED_MAX = 64,
 	STARTUP_CODE = 3 << 16,
 	CANCEL_CODE = 80877102,
 };
 
-struct prepared {
-	struct str name, text;
-	uint32_t types[PLAYED_POSTGRESQL_PARAMETERS];
-};
-
-struct played_postgresql_session {
-	int socket; /* -1: none */
-	struct buffer in, out;
-	bool is_started, is_skipping, is_closing, is_mute;
-	bool has_columns; /* of the present answer */
-	struct arena *arena;
-	struct prepared prepared[PREPARED_MAX];
-	size_t prepared_count;
-	struct played_postgresql_statement bound;
-	void *context;
-};
-
 struct played_postgresql played_postgresql;
 
-static struct played_postgresql_session sessions[PLAYED_POSTGRESQL_SESSIONS];
+struct played_postgresql_session played_postgresql_sessions[PLAYED_POSTGRESQL_SESSIONS];
 static int listening = -1;
 static struct sockaddr_un address;
-
-/* --- messages to the client --- */
-
-static void append_number(struct buffer *out, uint32_t number, size_t size)
-{
-	while (size-- > 0)
-		buffer_append_byte(out, (char)(number >> (8 * size)));
-}
-
-static void append_text(struct buffer *out, const char *text)
-{
-	buffer_append(out, text, strlen(text) + 1);
-}
-
-/* Its body follows, and end_message(). */
-static size_t begin_message(struct played_postgresql_session *session, char kind)
-{
-	buffer_append_byte(&session->out, kind);
-	append_number(&session->out, 0, 4);
-	return session->out.length - 4;
-}
-
-static void end_message(struct played_postgresql_session *session, size_t at)
-{
-	uint32_t length = htonl((uint32_t)(session->out.length - at));
-
-	memcpy(buffer_data(&session->out) + at, &length, sizeof length);
-}
-
-static void send_message(struct played_postgresql_session *session, char kind)
-{
-	end_message(session, begin_message(session, kind));
-}
-
-static void send_parameter(struct played_postgresql_session *session, const char *name,
-			   const char *value)
-{
-	size_t at = begin_message(session, 'S');
-
-	append_text(&session->out, name);
-	append_text(&session->out, value);
-	end_message(session, at);
-}
-
-static void send_ready(struct played_postgresql_session *session)
-{
-	size_t at = begin_message(session, 'Z');
-
-	buffer_append_byte(&session->out, 'I');
-	end_message(session, at);
-}
-
-static void send_words(struct played_postgresql_session *session, char kind, const char *severity,
-		       const char *state, const char *text)
-{
-	size_t at = begin_message(session, kind);
-	const char *const fields[] = {"S", severity, "V", severity, "C", state, "M", text};
-
-	for (size_t i = 0; i < COUNT_OF(fields); i += 2) {
-		buffer_append_byte(&session->out, *fields[i]);
-		append_text(&session->out, fields[i + 1]);
-	}
-	buffer_append_byte(&session->out, '\0');
-	end_message(session, at);
-}
-
-void played_postgresql_refuse(struct played_postgresql_session *session, const char *state,
-			      const char *text)
-{
-	bool is_fatal = strncmp(state, "57P", 3) == 0 || strncmp(state, "25P03", 5) == 0;
-
-	send_words(session, 'E', is_fatal ? "FATAL" : "ERROR", state, text);
-	session->is_skipping = true;
-	session->is_closing = is_fatal;
-}
-
-void played_postgresql_columns(struct played_postgresql_session *session, const uint32_t *types,
-			       size_t count)
-{
-	size_t at = begin_message(session, 'T');
-
-	append_number(&session->out, (uint32_t)count, 2);
-	for (size_t i = 0; i < count; i++) {
-		append_text(&session->out, "column");
-		append_number(&session->out, 0, 4);
-		append_number(&session->out, 0, 2);
-		append_number(&session->out, types[i], 4);
-		append_number(&session->out, (uint32_t)-1, 2);
-		append_number(&session->out, (uint32_t)-1, 4);
-		append_number(&session->out, session->bound.wants_binary, 2);
-	}
-	end_message(session, at);
-	session->has_columns = true;
-}
-
-void played_postgresql_row(struct played_postgresql_session *session, const struct str *values,
-			   const bool *is_null, size_t count)
-{
-	size_t at = begin_message(session, 'D');
-
-	append_number(&session->out, (uint32_t)count, 2);
-	for (size_t i = 0; i < count; i++) {
-		bool is_nothing = is_null != NULL && is_null[i];
-
-		append_number(&session->out, is_nothing ? (uint32_t)-1 : (uint32_t)values[i].length,
-			      4);
-		if (!is_nothing)
-			buffer_append_str(&session->out, values[i]);
-	}
-	end_message(session, at);
-}
-
-void played_postgresql_complete(struct played_postgresql_session *session, const char *tag)
-{
-	size_t at;
-
-	if (!session->has_columns)
-		send_message(session, 'n'); /* the answer to Describe: no rows */
-	at = begin_message(session, 'C');
-	append_text(&session->out, tag);
-	end_message(session, at);
-}
-
-void played_postgresql_notify(const char *channel)
-{
-	for (size_t i = 0; i < PLAYED_POSTGRESQL_SESSIONS; i++) {
-		struct played_postgresql_session *session = &sessions[i];
-		size_t at;
-
-		if (session->socket < 0 || !session->is_started)
-			continue;
-		at = begin_message(session, 'A');
-		append_number(&session->out, 4711, 4);
-		append_text(&session->out, channel);
-		append_text(&session->out, "");
-		end_message(session, at);
-	}
-}
-
-void played_postgresql_notice(const char *text)
-{
-	for (size_t i = 0; i < PLAYED_POSTGRESQL_SESSIONS; i++)
-		if (sessions[i].socket >= 0 && sessions[i].is_started)
-			send_words(&sessions[i], 'N', "NOTICE", "00000", text);
-}
-
-void played_postgresql_send(struct str bytes)
-{
-	for (size_t i = 0; i < PLAYED_POSTGRESQL_SESSIONS; i++)
-		if (sessions[i].socket >= 0)
-			buffer_append_str(&sessions[i].out, bytes);
-}
 
 /* --- messages of the client --- */
 
@@ -229,23 +57,24 @@ static void start_session(struct played_postgresql_session *session, struct str 
 				     STR_ARGUMENTS(name), STR_ARGUMENTS(value));
 	}
 	if (played_postgresql.refuses_login != NULL) {
-		send_words(session, 'E', "FATAL", played_postgresql.refuses_login,
-			   "you are refused");
+		played_postgresql_send_words(session, 'E', "FATAL", played_postgresql.refuses_login,
+					     "you are refused");
 		session->is_closing = true;
 		return;
 	}
-	append_number(&session->out, 'R', 1);
-	append_number(&session->out, 8, 4);
-	append_number(&session->out, 0, 4);
-	send_parameter(session, "server_version", "15.4");
-	send_parameter(session, "client_encoding", "UTF8");
-	send_ready(session);
+	played_postgresql_append_number(&session->out, 'R', 1);
+	played_postgresql_append_number(&session->out, 8, 4);
+	played_postgresql_append_number(&session->out, 0, 4);
+	played_postgresql_send_parameter(session, "server_version", "15.4");
+	played_postgresql_send_parameter(session, "client_encoding", "UTF8");
+	played_postgresql_send_ready(session);
 	session->is_started = true;
 	if (played_postgresql.opened != NULL)
 		played_postgresql.opened(session);
 }
 
-static struct prepared *find_prepared(struct played_postgresql_session *session, struct str name)
+static struct played_postgresql_prepared *find_prepared(struct played_postgresql_session *session,
+							struct str name)
 {
 	for (size_t i = 0; i < session->prepared_count; i++)
 		if (str_equal(session->prepared[i].name, name))
@@ -257,7 +86,7 @@ static void parse_statement(struct played_postgresql_session *session, struct st
 {
 	struct str name = take_text(&rest);
 	struct str text = take_text(&rest);
-	struct prepared *prepared = find_prepared(session, name);
+	struct played_postgresql_prepared *prepared = find_prepared(session, name);
 	uint32_t count = take_number(&rest, 2);
 
 	if (prepared != NULL && name.length > 0) {
@@ -267,11 +96,12 @@ static void parse_statement(struct played_postgresql_session *session, struct st
 	if (prepared == NULL)
 		prepared = &session->prepared[session->prepared_count++];
 	assert_true(session->prepared_count <= PREPARED_MAX);
-	*prepared = (struct prepared){.name = arena_copy_str(session->arena, name),
-				      .text = arena_copy_str(session->arena, text)};
+	*prepared =
+		(struct played_postgresql_prepared){.name = arena_copy_str(session->arena, name),
+						    .text = arena_copy_str(session->arena, text)};
 	for (uint32_t i = 0; i < count; i++)
 		prepared->types[i] = take_number(&rest, 4);
-	send_message(session, '1');
+	played_postgresql_send_message(session, '1');
 }
 
 static void take_values(struct played_postgresql_session *session, struct str *rest)
@@ -300,7 +130,7 @@ static void take_values(struct played_postgresql_session *session, struct str *r
 
 static void bind_statement(struct played_postgresql_session *session, struct str rest)
 {
-	struct prepared *prepared;
+	struct played_postgresql_prepared *prepared;
 	struct str name;
 
 	assert_int_equal(take_text(&rest).length, 0); /* the portal */
@@ -317,7 +147,7 @@ static void bind_statement(struct played_postgresql_session *session, struct str
 	take_values(session, &rest);
 	if (take_number(&rest, 2) > 0)
 		session->bound.wants_binary = take_number(&rest, 2) == 1;
-	send_message(session, '2');
+	played_postgresql_send_message(session, '2');
 }
 
 static bool flush_session(struct played_postgresql_session *session)
@@ -381,7 +211,7 @@ static void take_message(struct played_postgresql_session *session, char kind, s
 	} else if (kind == 'S') {
 		session->is_skipping = false;
 		buffer_append_string(&played_postgresql.heard, "sync\n");
-		send_ready(session);
+		played_postgresql_send_ready(session);
 	} else if (session->is_skipping) {
 		return;
 	} else if (kind == 'P') {
@@ -419,7 +249,7 @@ static bool take_one(struct played_postgresql_session *session)
 		else if (code == CANCEL_CODE)
 			session->is_closing = true;
 		else
-			append_number(&session->out, 'N', 1); /* no TLS */
+			played_postgresql_append_number(&session->out, 'N', 1); /* no TLS */
 	}
 	buffer_consume(&session->in, head - 4 + length);
 	return true;
@@ -447,10 +277,11 @@ static bool accept_session(void)
 
 	if (socket < 0)
 		return false;
-	while (i < PLAYED_POSTGRESQL_SESSIONS && sessions[i].socket >= 0)
+	while (i < PLAYED_POSTGRESQL_SESSIONS && played_postgresql_sessions[i].socket >= 0)
 		i++;
 	assert_true(i < PLAYED_POSTGRESQL_SESSIONS);
-	sessions[i] = (struct played_postgresql_session){.socket = socket, .arena = arena_new()};
+	played_postgresql_sessions[i] =
+		(struct played_postgresql_session){.socket = socket, .arena = arena_new()};
 	played_postgresql.accepted++;
 	played_postgresql.open++;
 	return true;
@@ -486,7 +317,8 @@ bool played_postgresql_turn(void)
 	while (accept_session())
 		was_any = true;
 	for (size_t i = 0; i < PLAYED_POSTGRESQL_SESSIONS; i++)
-		if (sessions[i].socket >= 0 && turn_session(&sessions[i]))
+		if (played_postgresql_sessions[i].socket >= 0 &&
+		    turn_session(&played_postgresql_sessions[i]))
 			was_any = true;
 	return was_any;
 }
@@ -494,13 +326,13 @@ bool played_postgresql_turn(void)
 void played_postgresql_lose_all(bool with_words)
 {
 	for (size_t i = 0; i < PLAYED_POSTGRESQL_SESSIONS; i++) {
-		if (sessions[i].socket < 0)
+		if (played_postgresql_sessions[i].socket < 0)
 			continue;
 		if (with_words)
-			send_words(&sessions[i], 'E', "FATAL", "57P01",
-				   "an administrator's command");
-		(void)flush_session(&sessions[i]);
-		close_session(&sessions[i]);
+			played_postgresql_send_words(&played_postgresql_sessions[i], 'E', "FATAL",
+						     "57P01", "an administrator's command");
+		(void)flush_session(&played_postgresql_sessions[i]);
+		close_session(&played_postgresql_sessions[i]);
 	}
 }
 
@@ -523,7 +355,7 @@ void played_postgresql_begin(const char *folder)
 {
 	memset(&played_postgresql, 0, sizeof played_postgresql);
 	for (size_t i = 0; i < PLAYED_POSTGRESQL_SESSIONS; i++)
-		sessions[i].socket = -1;
+		played_postgresql_sessions[i].socket = -1;
 	address = (struct sockaddr_un){.sun_family = AF_UNIX};
 	snprintf(address.sun_path, sizeof address.sun_path, "%s/.s.PGSQL.5432", folder);
 	played_postgresql_listen_again();

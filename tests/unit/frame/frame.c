@@ -142,14 +142,29 @@ static int end_framed_group(void **state)
 	return group_has_left ? -1 : 0;
 }
 
-/* All, or the one that is named FRAME_ONLY: how many they are. */
+/* NAME is among the WORDS, between blanks. */
+static bool is_named(const char *words, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (const char *at = words; at != NULL && (at = strstr(at, name)) != NULL; at += length)
+		if ((at == words || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
+			return true;
+	return false;
+}
+
+/* All, or the one that is named FRAME_ONLY, or all but those of FRAME_WITHOUT, which are tests of
+ * their own: how many they are. */
 static size_t frame_tests(const struct CMUnitTest *tests, size_t count, struct CMUnitTest *framed)
 {
 	const char *only = getenv("FRAME_ONLY");
+	const char *without = getenv("FRAME_WITHOUT");
 	size_t taken = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		if (only != NULL && strcmp(only, tests[i].name) != 0)
+			continue;
+		if (only == NULL && is_named(without, tests[i].name))
 			continue;
 		framed[taken++] = (struct CMUnitTest){
 			.name = tests[i].name,

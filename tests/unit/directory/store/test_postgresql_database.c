@@ -46,6 +46,10 @@ static const struct {
 	 "192.0.2.2:5432/ host= port=5432 addr=192.0.2.2 ask=:5432; "},
 	{"host=a,/b port=1,2",
 	 "a:1/ host=a port=1 addr= ask=a:1; /b:2/ host=/b port=2 addr= ask=:2; "},
+	/* a list that is too short has nothing at the end */
+	{"host=a,b,c port=1,2",
+	 "a:1/ host=a port=1 addr= ask=a:1; b:2/ host=b port=2 addr= ask=b:2; "
+	 "c:5432/ host=c port=5432 addr= ask=c:5432; "},
 	{"host=a,b port=7", "a:7/ host=a port=7 addr= ask=a:7; b:7/ host=b port=7 addr= ask=b:7; "},
 	{"postgresql://u@[::1]:99,h/m?sslmode=require",
 	 "[::1]:99/m host=::1 port=99 addr= ask=:99; h:5432/m host=h port=5432 addr= ask=h:5432; "},

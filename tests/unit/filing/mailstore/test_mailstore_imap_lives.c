@@ -209,32 +209,54 @@ static bool check_pair(const struct life *first, enum imap_server_fault fault, u
 	return is_there;
 }
 
-static void each_after_each_other_one(void **state)
+/* After one of which a call failed by one of the faults FROM to TO; how many pairs. */
+static unsigned play_faults(enum imap_server_fault from, enum imap_server_fault to)
 {
 	unsigned played = 0;
 
-	(void)state;
 	for (size_t i = 0; i < 2 * COUNT_OF(lives) * COUNT_OF(lives); i++) {
 		const struct life *first = &lives[i / 2 / COUNT_OF(lives)];
 		const struct life *second = &lives[i / 2 % COUNT_OF(lives)];
 		bool is_warm = i % 2 == 1;
 
-		played += check_pair(first, IMAP_SERVER_FINE, 0, second, is_warm);
-		for (enum imap_server_fault fault = IMAP_SERVER_CLOSES; fault < IMAP_SERVER_FAULTS;
-		     fault++)
+		for (enum imap_server_fault fault = from; fault <= to; fault++)
 			for (unsigned call = 1; call < CALLS_MAX; call++) {
 				if (!check_pair(first, fault, call, second, is_warm))
 					break;
 				played++;
 			}
 	}
-	assert_true(played > 10 * COUNT_OF(lives) * COUNT_OF(lives));
+	return played;
+}
+
+static void each_after_each_other_one(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < 2 * COUNT_OF(lives) * COUNT_OF(lives); i++)
+		(void)check_pair(&lives[i / 2 / COUNT_OF(lives)], IMAP_SERVER_FINE, 0,
+				 &lives[i / 2 % COUNT_OF(lives)], i % 2 == 1);
+}
+
+static void each_after_one_that_was_lost(void **state)
+{
+	(void)state;
+	assert_true(play_faults(IMAP_SERVER_CLOSES, IMAP_SERVER_ANSWERS_AND_CLOSES) >
+		    5 * COUNT_OF(lives) * COUNT_OF(lives));
+}
+
+static void each_after_one_without_a_right_answer(void **state)
+{
+	(void)state;
+	assert_true(play_faults(IMAP_SERVER_HANGS, IMAP_SERVER_FAULTS - 1) >
+		    5 * COUNT_OF(lives) * COUNT_OF(lives));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_after_each_other_one),
+		cmocka_unit_test(each_after_one_that_was_lost),
+		cmocka_unit_test(each_after_one_without_a_right_answer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -296,7 +296,8 @@ int STDCALL mysql_real_query(MYSQL *mysql, const char *text, unsigned long lengt
 	int error;
 
 	assert_int_equal(strlen(text), length);
-	buffer_append_format(&played_mariadb.heard, "%s\n", text);
+	buffer_append(&played_mariadb.heard, text, length);
+	buffer_append_byte(&played_mariadb.heard, '\n');
 	if (played_mariadb_call(connection, text, &connection->error, &is_lost) != 0)
 		return 1;
 	error = played_mariadb_run_text(connection, str_from(text));

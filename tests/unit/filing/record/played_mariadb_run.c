@@ -10,7 +10,7 @@
 #include <string.h>
 #include <utlist.h>
 
-enum { ROWS_MAX = 4096 };
+enum { ROWS_MAX = 4096, COLUMNS_MAX = 16, PARAMETERS_MAX = 32 };
 
 struct played_mariadb_statement {
 	struct played_mariadb_connection *connection; /* NULL: it is closed */
@@ -20,9 +20,9 @@ struct played_mariadb_statement {
 	size_t parameters;
 	unsigned rows; /* of the next execution; 0: one, without arrays */
 	bool measures; /* the longest value of each column */
-	MYSQL_BIND in[RECORD_PLACEHOLDER_MAX], out[RECORD_VALUES_MAX];
+	MYSQL_BIND in[PARAMETERS_MAX], out[COLUMNS_MAX];
 	struct record_tables_result result;
-	MYSQL_FIELD fields[RECORD_VALUES_MAX];
+	MYSQL_FIELD fields[COLUMNS_MAX];
 	size_t at;
 	bool is_stored;
 	struct played_mariadb_statement *prev, *next;
@@ -251,7 +251,7 @@ static void describe_columns(struct played_mariadb_statement *statement)
 	const struct record_tables_result *result = &statement->result;
 
 	memset(statement->fields, 0, sizeof statement->fields);
-	assert_true(result->columns <= RECORD_VALUES_MAX);
+	assert_true(result->columns <= COLUMNS_MAX);
 	for (size_t i = 0; i < result->columns; i++) {
 		MYSQL_FIELD *field = &statement->fields[i];
 
@@ -271,7 +271,7 @@ static void describe_columns(struct played_mariadb_statement *statement)
 int STDCALL mysql_stmt_execute(MYSQL_STMT *mysql_statement)
 {
 	struct played_mariadb_statement *statement = statement_of(mysql_statement);
-	struct record_value values[RECORD_PLACEHOLDER_MAX];
+	struct record_value values[PARAMETERS_MAX];
 	size_t rows = statement->rows > 0 ? statement->rows : 1;
 	bool is_lost;
 	int error = 0;

@@ -196,7 +196,8 @@ void record_tables_run(sqlite3 *connection, const struct record_tables_word *wor
 		snprintf(out->words, sizeof out->words, "%s", sqlite3_errmsg(connection));
 	} else {
 		out->values = arena_alloc(arena, rows.length + 1);
-		memcpy(out->values, buffer_data(&rows), rows.length);
+		if (rows.length > 0)
+			memcpy(out->values, buffer_data(&rows), rows.length);
 		out->inserted = sqlite3_last_insert_rowid(connection);
 		/* those that hang on them are not counted */
 		out->changed = sqlite3_total_changes64(connection) != before

@@ -151,6 +151,7 @@ static void each_call_of_sqlite_fails_once(void **state)
 	(void)state;
 	played.is_of_sqlite = true;
 	database.words = NULL;
+	database.copies = RECORD_LIFE_COPIES_FEW;
 	while (record_life_live(&database, ++call))
 		;
 	played.is_of_sqlite = false;

@@ -174,7 +174,8 @@ static void keep_present(struct session *session)
 	session->is_present_known = true;
 	if (!is_plausible(session, count))
 		return;
-	qsort(uuids, count, sizeof(*uuids), compare_present_uuids);
+	if (count > 0) /* without memory there is none */
+		qsort(uuids, count, sizeof(*uuids), compare_present_uuids);
 	copy_keep_only(session->follower->copy, uuids, count);
 	buffer_clear(&session->present);
 }
