@@ -54,6 +54,9 @@ static void messages_become_what_they_should(void **state)
 		 DATE FROM ID "Return-Path: <a@b>\r\nSubject: x\r\n\r\nReturn-Path: b\r\n",
 		 DATE FROM ID "Subject: x\r\n\r\nReturn-Path: b\r\n"},
 		{0, "Return-Path: <a@b>\r\n\r\n", "Return-Path: <a@b>\r\n\r\n"},
+		/* the separator of a mailbox file stays in a message of others */
+		{0, "From x@y Fri\r\nA: b\r\n\r\n", "From x@y Fri\r\nA: b\r\n\r\n"},
+		{REPAIRS, ">From x@y Fri\r\nA: b\r\n\r\n", ">From x@y Fri\r\nA: b\r\n\r\n"},
 		{COMPLETES, DATE FROM ID "return-PATH :\r\n <a@b>\r\n\tmore\r\nB: 2\r\n",
 		 DATE FROM ID "B: 2\r\n"},
 		{0, "Return-Path\r\nReturn-Path: x\r\n", "Return-Path\r\nReturn-Path: x\r\n"},

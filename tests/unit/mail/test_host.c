@@ -48,6 +48,22 @@ static void names_of_hosts(void **state)
 	assert_false(mail_host_is_name(str_slice("a\0b", 3)));
 }
 
+/* Within a name; at its ends and alone less may be there. */
+static void each_byte_of_a_name(void **state)
+{
+	static const char all[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+
+	(void)state;
+	for (unsigned c = 0; c < 256; c++) {
+		const char name[] = {'x', (char)c, 'y'};
+		bool is_one = c != 0 && strchr(all, (int)c) != NULL;
+
+		if (mail_host_is_name(str_slice(name, sizeof name)) != is_one)
+			fail_msg("byte %u", c);
+	}
+}
+
 static void their_length_is_bounded(void **state)
 {
 	char name[300];
@@ -66,6 +82,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_of_hosts),
+		cmocka_unit_test(each_byte_of_a_name),
 		cmocka_unit_test(their_length_is_bounded),
 	};
 

@@ -75,6 +75,28 @@ static void each_status(void **state)
 	check_status(STR("2.123.4567"));
 }
 
+/* What the last attempt said, of a report that it was too late for more; otherwise all. */
+static void what_the_last_attempt_said(void **state)
+{
+	static const struct {
+		const char *status, *text, *last;
+	} cases[] = {
+		{"5.4.7", "not delivered in time; the last attempt: no", "no"},
+		{"5.4.7", "not delivered in time", "not delivered in time"},
+		{"5.4.7", "in time; the last attempt: no", "in time; the last attempt: no"},
+		{"5.1.1", "not delivered; the last attempt: no",
+		 "not delivered; the last attempt: no"},
+		{"5.4.7", "not delivered ; the last attempt: ", ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++)
+		if (!str_equal(
+			    mail_last_attempt(str_from(cases[i].status), str_from(cases[i].text)),
+			    str_from(cases[i].last)))
+			fail_msg("%s", cases[i].text);
+}
+
 /* --- priorities --- */
 
 static void check_priority(struct str text)
@@ -208,9 +230,8 @@ static void users_and_tags(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_status),
-		cmocka_unit_test(each_priority),
-		cmocka_unit_test(each_quota),
+		cmocka_unit_test(each_status),    cmocka_unit_test(what_the_last_attempt_said),
+		cmocka_unit_test(each_priority),  cmocka_unit_test(each_quota),
 		cmocka_unit_test(users_and_tags),
 	};
 

@@ -23,6 +23,37 @@ static const struct {
 	enum mail_seven_bit_need need;
 } cases[] = {
 	{"7-bit", "A: b\n\nc\n", "", MAIL_SEVEN_BIT_NONE},
+	{"a quoted pair in a comment",
+	 V "Content-Type: multipart/mixed (x\\)y); boundary=b\n\n--b\n" PLAIN8 "\n" E "\n--b--\n",
+	 V "Content-Type: multipart/mixed (x\\)y); boundary=b\n\n--b\n" PLAINQ "\n=C3=A9\n--b--\n",
+	 MAIL_SEVEN_BIT_CONVERT},
+	{"a quoted pair in a string",
+	 V "Content-Type: multipart/mixed; x=\"\\\";\"; boundary=b\n\n--b\n" PLAIN8 "\n" E
+	   "\n--b--\n",
+	 V "Content-Type: multipart/mixed; x=\"\\\";\"; boundary=b\n\n--b\n" PLAINQ
+	   "\n=C3=A9\n--b--\n",
+	 MAIL_SEVEN_BIT_CONVERT},
+	{"the boundary of an earlier part",
+	 V MULTIPART("mixed", "b") "\n--b\n" MULTIPART(
+		 "mixed", "s") "\n--s\n\nx\n--s--\n--b\n"
+			       "Content-Type: message/rfc822\n\n" PLAIN8 "\n--s\n" PLAIN8 "\n" E
+			       "\n--b--\n",
+	 V MULTIPART("mixed", "b") "\n--b\n" MULTIPART(
+		 "mixed",
+		 "s") "\n--s\n\nx\n--s--\n--b\n"
+		      "Content-Type: message/rfc822\n\nContent-Type: text/plain; charset=utf-8\n" V
+		      "Content-Transfer-Encoding: quoted-printable\n\n--s\nContent-Type: "
+		      "text/plain; "
+		      "charset=3Dutf-8\nContent-Transfer-Encoding: 8bit\n\n=C3=A9\n--b--\n",
+	 MAIL_SEVEN_BIT_CONVERT},
+	{"a sixth is escaped", V "Content-Type: application/x\n\n" E "\x7f\x7f" A10 A10,
+	 V "Content-Type: application/x\nContent-Transfer-Encoding: base64\n\n"
+	   "w6l/f2FhYWFhYWFhYWFhYWFhYWFhYWFh\n",
+	 MAIL_SEVEN_BIT_CONVERT},
+	{"less than a sixth is", V "Content-Type: application/x\n\n" E "\x7f~" A10 A10,
+	 V "Content-Type: application/x\nContent-Transfer-Encoding: quoted-printable\n\n"
+	   "=C3=A9=7F~" A10 A10,
+	 MAIL_SEVEN_BIT_CONVERT},
 	{"nothing", "", "", MAIL_SEVEN_BIT_NONE},
 	{"a header alone", "A: " E "\n", "", MAIL_SEVEN_BIT_NONE},
 	{"8-bit in a field alone", "A: " E "\n\nc\n", "", MAIL_SEVEN_BIT_NONE},

@@ -57,6 +57,8 @@ static int write_message(struct queue_message *message, unsigned which)
 	if (result == 0)
 		result = os_file_write(queue_message_file(message), buffer_data(&data), data.length,
 				       0);
+	if (result == 0)
+		result = queue_message_check_start(message, STR("data3\r\n"));
 	return result == 0 ? queue_message_envelope(message, MAIL_STAGE_ARRIVE, &text) : result;
 }
 
@@ -158,6 +160,25 @@ static void check_queue(unsigned call)
 	assert_true(queue_scene_names_in(store, "pid") <= 2); /* spares */
 }
 
+/* What a user's message must begin with. */
+static void check_starts(void)
+{
+	static const char *const others[] = {"x", "data0\r", "data0\r\n.", ""};
+	struct queue_message *message;
+
+	assert_int_equal(open_intake(true), 0);
+	for (size_t i = 0; i < COUNT_OF(others); i++) {
+		assert_int_equal(queue_message_new(intake, &message), 0);
+		assert_int_equal(queue_message_share(message), 0);
+		assert_int_equal(os_file_write(queue_message_file(message), "data0\r\n", 7, 0), 0);
+		assert_int_equal(queue_message_check_start(message, str_from(others[i])),
+				 strncmp("data0\r\n", others[i], strlen(others[i])) == 0 ? 0
+											 : -EPERM);
+		queue_message_abandon(message);
+	}
+	queue_intake_close(intake);
+}
+
 static void begin(void)
 {
 	void *state = NULL;
@@ -186,6 +207,7 @@ static void fail_each_call(void)
 		assert_true(all[i].is_accepted && all[i].is_gone == (i == REMOVED || i == MOVED));
 	assert_int_equal(queue_scene_names_in(store, "pid"), 0);
 	check_queue(0);
+	check_starts();
 	end();
 	while (!is_over) {
 		begin();

@@ -89,6 +89,63 @@ static void no_certificate_for_a_client_is_told(void **state)
 	tls_context_free(context);
 }
 
+/* The first COUNT ciphers of TLS 1.2 that CLIENT knows, which it offers then: as "A:B". */
+static void offer_ciphers(SSL_CTX *client, size_t count, struct buffer *names)
+{
+	STACK_OF(SSL_CIPHER) *all = SSL_CTX_get_ciphers(client);
+	size_t found = 0;
+
+	for (int i = 0; i < sk_SSL_CIPHER_num(all) && found < count; i++) {
+		const SSL_CIPHER *cipher = sk_SSL_CIPHER_value(all, i);
+
+		if (strcmp(SSL_CIPHER_get_version(cipher), "TLSv1.2") != 0)
+			continue;
+		buffer_append_format(names, "%s%s", found > 0 ? ":" : "",
+				     SSL_CIPHER_get_name(cipher));
+		found++;
+	}
+	assert_int_equal(found, count);
+	buffer_append_byte(names, '\0');
+	assert_int_equal(SSL_CTX_set_cipher_list(client, buffer_data(names)), 1);
+	buffer_truncate(names, names->length - 1);
+}
+
+/* Of many ciphers some are named. */
+static void what_a_client_offers_is_told(void **state)
+{
+	enum { NAMED = 12, MOST = 14 };
+	struct tls_context *context = identity_scene_simple(ED);
+
+	(void)state;
+	for (size_t count = 1; count <= MOST; count++) {
+		struct buffer named CLEANUP(buffer_clear) = {0};
+		struct buffer wanted CLEANUP(buffer_clear) = {0};
+		SSL_CTX *some = handshake_client(TLS1_2_VERSION, "RSA+SHA256:ECDSA+SHA256");
+		SSL_CTX *client = handshake_client(TLS1_2_VERSION, "RSA+SHA256:ECDSA+SHA256");
+		struct handshake handshake;
+		const char *told;
+
+		offer_ciphers(some, count < NAMED ? count : NAMED, &named);
+		buffer_append_format(&wanted, "; offered: at most TLSv1.2, " STR_FORMAT,
+				     STR_ARGUMENTS(buffer_view(&named)));
+		if (count > NAMED)
+			buffer_append_format(&wanted, " and %zu more", count - NAMED);
+		buffer_append_byte(&wanted, '\0');
+		buffer_reset(&named);
+		offer_ciphers(client, count, &named);
+		handshake_begin(&handshake, context, client, "mx.example.org");
+		handshake_finish(&handshake, &scene.signer);
+		assert_int_equal(handshake.server_result, -EPROTO);
+		told = strstr(tls_connection_reason(handshake.server), "; offered");
+		assert_non_null(told);
+		assert_string_equal(told, buffer_data(&wanted));
+		handshake_end(&handshake);
+		SSL_CTX_free(client);
+		SSL_CTX_free(some);
+	}
+	tls_context_free(context);
+}
+
 static void chains_are_sent(void **state)
 {
 	struct buffer pem = {0};
@@ -368,6 +425,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_name_chooses),
 		cmocka_unit_test(no_certificate_for_a_client_is_told),
+		cmocka_unit_test(what_a_client_offers_is_told),
 		cmocka_unit_test(chains_are_sent),
 		cmocka_unit_test(what_is_wrong_with_a_certificate_is_told),
 		cmocka_unit_test(a_key_is_known_by_its_certificate),
