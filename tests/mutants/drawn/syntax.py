@@ -50,7 +50,10 @@ LOOPS = (Kind.WHILE_STMT, Kind.DO_STMT, Kind.FOR_STMT)
 JUMPS = (Kind.BREAK_STMT, Kind.CONTINUE_STMT)
 INTEGERS = (TypeKind.INT, TypeKind.UINT, TypeKind.LONG, TypeKind.ULONG, TypeKind.LONGLONG, TypeKind.ULONGLONG,
             TypeKind.SHORT, TypeKind.USHORT, TypeKind.SCHAR, TypeKind.UCHAR, TypeKind.CHAR_S, TypeKind.CHAR_U)
-PRODUCTS = ("calloc", "memory_alloc_zero")  # so many of a size: the same either way round
+# the same either way round: so many of a size; whether two are equal; whether there is no difference
+SYMMETRIC = ("calloc", "memory_alloc_zero", "str_equal", "str_equal_nocase", "os_socket_address_is_equal")
+DIFFERENCES = ("strcmp", "strncmp", "strcasecmp", "strncasecmp", "memcmp")
+IS_NONE = re.compile(r"\s*[!=]= 0\b")
 STATUS = (TypeKind.INT, TypeKind.LONG)  # of which negative ones are errors
 
 
@@ -267,7 +270,9 @@ class Finder:
             return
         if cursor.type.get_canonical().kind == TypeKind.INT:
             self.note_slip(place, "call", "0")
-        for left, right in zip(arguments, arguments[1:] if cursor.spelling not in PRODUCTS else []):
+        is_symmetric = cursor.spelling in SYMMETRIC or (
+            cursor.spelling in DIFFERENCES and IS_NONE.match(self.text(place[1], place[1] + 8)))
+        for left, right in zip(arguments, [] if is_symmetric else arguments[1:]):
             self.swap_arguments(cursor, left, right)
 
     def swap_arguments(self, call, left, right):
