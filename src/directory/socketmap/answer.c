@@ -276,11 +276,9 @@ static void ask_route(struct socketmap_question *question)
 void socketmap_ask(struct socketmap_question *question, struct str request)
 {
 	struct str key = request;
-	struct str word = STR("");
+	struct str name = STR("");
 
-	(void)str_split(&key, ' ', &word);
-	struct str name = word;
-
+	(void)str_split(&key, ' ', &name);
 	question->row = find_row(name);
 	if (name.length == request.length)
 		answer_socketmap_question(question, "PERM",

@@ -183,6 +183,12 @@ static bool next_control_line(struct str *text, struct str *line_out)
 	return true;
 }
 
+static bool read_control_format(struct str line, unsigned *format_out)
+{
+	*format_out = str_equal(line, STR("stagepost 2")) ? 2 : 1;
+	return *format_out == 2 || str_equal(line, STR("stagepost 1"));
+}
+
 /* Reads up to "end:"; *TEXT becomes what follows. */
 static int read_envelope_records(struct control_reader *reader, struct str *text,
 				 unsigned *line_number)
@@ -194,9 +200,7 @@ static int read_envelope_records(struct control_reader *reader, struct str *text
 	*line_number = 1;
 	if (!next_control_line(text, &line))
 		return -ENODATA;
-	unsigned *format_out = &reader->control->format;
-	*format_out = str_equal(line, STR("stagepost 2")) ? 2 : 1;
-	if (!(*format_out == 2 || str_equal(line, STR("stagepost 1"))))
+	if (!read_control_format(line, &reader->control->format))
 		return str_starts_with(line, STR("stagepost ")) ? -EPROTO : -EBADMSG;
 	while (next_control_line(text, &line)) {
 		(*line_number)++;

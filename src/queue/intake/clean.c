@@ -42,10 +42,8 @@ static int clean_pid(void *context, const char *name)
 	if (name[0] == 'm' || strncmp(name, own, strlen(own)) == 0 || !is_old_file(clean, path))
 		return 0;
 	result = os_file_unlink(clean->store->directory, path);
-	if (result == 0) {
-		if (clean->each != NULL)
-			clean->each(clean->context, path);
-	}
+	if (result == 0 && clean->each != NULL)
+		clean->each(clean->context, path);
 	return result == -ENOENT ? 0 : result;
 }
 

@@ -302,11 +302,9 @@ void sqlite_poll(void *context)
 	bool has_more = false; /* records without checksums */
 
 	store->told_count = 0;
-	if (store->database != NULL) {
-		if (store->is_followed && store->place_watch == NULL)
-			(void)!os_file_watch_place(store->loop, store->path, sqlite_poll, store,
-						   &store->place_watch);
-	}
+	if (store->database != NULL && store->is_followed && store->place_watch == NULL)
+		(void)!os_file_watch_place(store->loop, store->path, sqlite_poll, store,
+					   &store->place_watch);
 	(void)sqlite_file_leave(store);
 	if (store->database == NULL) {
 		sqlite_file_return(store);
