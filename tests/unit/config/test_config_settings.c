@@ -49,8 +49,9 @@ static const char *const values[] = {
 	"https://nine.example/x",
 	"ldaps://nine.example",
 	"ECDHE-RSA-AES256-GCM-SHA384",
-	"ab:cd:ef:01:23:45:67:89:ab:cd:ef:01:23:45:67:89:ab:cd:ef:01:23:45:67:89:ab:cd:ef:01:23:45:"
-	"67:89",
+	("ab:cd:ef:01:23:45:67:89:ab:cd:ef:01:23:45:67:89:ab:cd:ef:01:23:45:67:89:ab:cd:ef:01:23:"
+	 "45:"
+	 "67:89"),
 	"0123456789abcdef0123456789abcdef",
 };
 

@@ -16,8 +16,8 @@ static struct mail_envelope *any_envelope(void)
 	size_t recipients = 1 + chance(RECIPIENTS_MAX);
 
 	envelope->id = (struct mail_id){1 + chance(1000), 1 + (int64_t)chance(1000000)};
-	envelope->stage = chance(MAIL_STAGE_COUNT);
-	envelope->ret = chance(3);
+	envelope->stage = (enum mail_stage)chance(MAIL_STAGE_COUNT);
+	envelope->ret = (enum mail_ret)chance(3);
 	envelope->require_tls = chance(2) == 0;
 	envelope->binary = chance(2) == 0;
 	envelope->utf8 = chance(2) == 0;
@@ -28,7 +28,7 @@ static struct mail_envelope *any_envelope(void)
 	envelope->size = chance(100000);
 	envelope->priority = (int)chance(19) - 9;
 	envelope->release_us = chance(2) == 0 ? 0 : SECOND_US * (1 + (int64_t)chance(1000000));
-	envelope->deadline.mode = chance(3);
+	envelope->deadline.mode = (enum mail_deadline_mode)chance(3);
 	if (envelope->deadline.mode != MAIL_DEADLINE_NONE) {
 		envelope->deadline.is_traced = chance(2) == 0;
 		envelope->deadline.is_told = chance(2) == 0;

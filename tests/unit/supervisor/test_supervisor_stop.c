@@ -55,8 +55,8 @@ static void leave_all_in_turn(const char *const *turns, size_t count)
 static void a_stop_goes_in_turns(void **state)
 {
 	static const char *const turns[] = {
-		"notify STOPPING=1\nSTATUS=Finishing what is in flight; stop intake; stop wanted; "
-		"stop worker; stop worker; stop worker; ",
+		("notify STOPPING=1\nSTATUS=Finishing what is in flight; stop intake; stop wanted; "
+		 "stop worker; stop worker; stop worker; "),
 		"stop manager; ",
 		"stop helper; stop asker; ",
 		"stop decode; stop directory; ",

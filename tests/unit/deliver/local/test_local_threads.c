@@ -177,8 +177,8 @@ static void what_deliveries_found_is_logged(void **state)
 		{.path = STR("/d"), .recipient = STR("d@t"), .flaw = "a link", .removed = 9}};
 	static const char *const lines[] = {"mailbox_refused path=/a to=a@t reason=no mbox\n",
 					    "mailbox_recovered path=/b bytes=7\n", "",
-					    "mailbox_refused path=/d to=d@t reason=a "
-					    "link\nmailbox_recovered path=/d bytes=9\n"};
+					    ("mailbox_refused path=/d to=d@t reason=a "
+					     "link\nmailbox_recovered path=/d bytes=9\n")};
 	struct os_process_user owners[] = {{.uid = 5}, {.uid = 6}, {.uid = 7}, {.uid = 8}};
 	struct local_thread thread = {
 		.batch = {.group = {.deliveries = deliveries, .owners = owners, .count = 4}},

@@ -36,7 +36,7 @@ static void put_sync_state(struct buffer *out, enum sync_state state, uint8_t uu
 	played_ldap_put_text(out, 0x04, SYNC_STATE);
 	value = played_ldap_begin_element(out, 0x04);
 	sequence = played_ldap_begin_element(out, 0x30);
-	played_ldap_put_number(out, 0x0a, state);
+	played_ldap_put_number(out, 0x0a, (int)state);
 	put_uuid(out, uuid);
 	if (cookie != NULL)
 		played_ldap_put_text(out, 0x04, cookie);

@@ -147,7 +147,7 @@ static void a_server_that_is_lost_is_passed_over(void **state)
 		for (int fault = PLAYED_LDAP_CLOSES; fault <= PLAYED_LDAP_BABBLES; fault++) {
 			int64_t begun_us = played_ldap.now_us;
 
-			played_ldap_fail_at(at, fault, 0);
+			played_ldap_fail_at(at, (enum played_ldap_fault)fault, 0);
 			assert_int_equal(bind_as_user("lisa", "open"), STORE_LDAP_RIGHT);
 			if (fault == PLAYED_LDAP_IS_SILENT)
 				assert_true(played_ldap.now_us - begun_us <=

@@ -240,7 +240,7 @@ static void each_request_of_the_beginning_fails(void **state)
 			/* only what is not needed may be refused */
 			bool may_go_on = fault == PLAYED_LDAP_REFUSES && refusals[at - 1] == NULL;
 
-			played_ldap_fail_at(at, fault, LDAP_BUSY);
+			played_ldap_fail_at(at, (enum played_ldap_fault)fault, LDAP_BUSY);
 			assert_int_equal(run_session(0, may_go_on ? steps : NULL), SESSION_LOST);
 			assert_int_equal(was_loaded, may_go_on);
 			if (fault == PLAYED_LDAP_REFUSES && !may_go_on)
