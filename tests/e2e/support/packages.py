@@ -33,21 +33,21 @@ def state_of_tree():
 
 @functools.cache
 def built(version):
-    """The folder of the packages as VERSION, built from the tree as it is; all versions at once. Whoever comes while
-    another test builds them waits, and has the same."""
-    folder = os.path.join(ROOT, "build-deb", "tests")
+    """The folder of the packages, built from the tree as it is, as VERSION. Whoever comes while another test builds
+    them waits, and has the same."""
+    folder = os.path.join(ROOT, "build-deb", version)
     state = f"{folder}.state"
     os.makedirs(os.path.dirname(folder), exist_ok=True)
     with open(f"{folder}.lock", "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        is_old = os.environ.get("PACKAGES") == "old" and glob.glob(f"{folder}/{version}/*.deb")
+        is_old = os.environ.get("PACKAGES") == "old" and glob.glob(f"{folder}/*.deb")
         now = state_of_tree()
         if not is_old and (not os.path.exists(state) or pathlib.Path(state).read_text("ascii") != now):
             pathlib.Path(state).unlink(missing_ok=True)
-            subprocess.run([os.path.join(ROOT, "tools/deb"), "--version", VERSION, "--version", NEXT, folder], check=True,
+            subprocess.run([os.path.join(ROOT, "tools/deb"), "--version", version, folder], check=True,
                            env=os.environ | {"DEB_BUILD_OPTIONS": "noautodbgsym"})
             pathlib.Path(state).write_text(now, "ascii")
-    return os.path.join(folder, version)
+    return folder
 
 
 class Site(BareMachine):
@@ -90,4 +90,5 @@ class Site(BareMachine):
 
 
 if __name__ == "__main__":
-    built(VERSION)
+    for each in VERSION, NEXT:
+        built(each)

@@ -23,8 +23,7 @@ static char path[SCRATCH_SIZE + 20];
 
 void record_tables_begin(void)
 {
-	strcpy(folder, "/dev/shm/record_tables.XXXXXX"); /* nothing is really synced */
-	assert_non_null(mkdtemp(folder));
+	assert_int_equal(scratch_make(folder), 0);
 	snprintf(path, sizeof path, "%s/tables", folder);
 }
 
