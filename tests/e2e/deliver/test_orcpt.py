@@ -4,7 +4,8 @@
 import pytest
 from hostile import GOOD, Server
 from records import Records
-from test_dsn import send
+from test_dsn import hop as real_hop  # noqa: F401
+from test_dsn import report_of, send
 
 DSN = {"EHLO": b"250-hop.test\r\n250-8BITMIME\r\n250-SMTPUTF8\r\n250 DSN\r\n"}
 FAR = "tom@far.test"
@@ -81,3 +82,21 @@ def test_utf8(start, hop):
 def test_a_host_that_has_no_dsn(start, hop):
     hop.replies["EHLO"] = GOOD["EHLO"]
     assert told(start(hop), hop, {"alias@d.test": ""}) == {FAR: []}
+
+
+def test_reports_of_real_servers_name_it(node, real_hop):  # noqa: F811
+    """As they are installed: beside mail that was not mapped, in one session after a recipient that is refused."""
+    peer, port = real_hop
+    mx = node("mx", start=False, domains=["a.test"], port=port, routes=[f"hop.test:127.0.0.1;{peer.port}"])
+    mx.settings = f'directory {{ path = "{mx.directory}/directory.db" }}\n'
+    mx.write_configuration()
+    mx.start()
+    with Records(mx) as opened:
+        opened.put("domain", "d.test", "kind local", "service maildir")
+        opened.put("address", "alias+x@d.test", "kind alias", "target bob@hop.test")
+    send(mx, {"none@hop.test": "NOTIFY=NEVER", "alias+x@d.test": "NOTIFY=SUCCESS", "gone@hop.test": "NOTIFY=NEVER"})
+    report = report_of(mx)
+    fields = report.fields["bob@hop.test"]
+    assert fields["Action"].startswith("delivered")
+    assert fields["Original-Recipient"] == peer.as_reported("rfc822;alias+2Bx@d.test")
+    mx.wait_empty()
