@@ -19,11 +19,13 @@
 #include "config/section/class.h"
 #include "config/section/directory.h"
 #include "config/section/listen.h"
+#include "config/section/node.h"
 #include "config/section/process.h"
 #include "config/section/record.h"
 #include "config/section/send.h"
 #include "config/section/service.h"
 #include "config/section/tls.h"
+#include "mail/envelope.h"
 #include <netinet/in.h>
 #include <sys/types.h>
 
@@ -148,6 +150,8 @@ struct config {
 	struct config_transport *transports; /* "remote", each service, "list"; never missing */
 	size_t transport_count;
 	struct config_process processes[CONFIG_PROCESSES]; /* those whose user can be set */
+	struct config_node node;
+	struct config_stage stages[MAIL_STAGE_COUNT];
 	struct config_directory directory;
 	struct config_auth auth;
 	struct config_record record;
@@ -203,6 +207,8 @@ const struct config_certificate *config_certificate_find(const struct config *co
 /* All certificates with private keys: those of the sections, and then the one by which the
  * directory speaks TLS with other machines, under a name that no section can have. */
 #define CONFIG_DIRECTORY_CERTIFICATE "section directory"
+/* The same for the certificate by which nodes show each other who they are. */
+#define CONFIG_NODE_CERTIFICATE "section node"
 size_t config_key_count(const struct config *config);
 struct config_certificate config_key_at(const struct config *config, size_t index);
 /* The files of authorities by which clients, and the directory's peers, are verified; an empty text
@@ -212,6 +218,15 @@ const char *config_authority_at(const struct config *config, size_t index);
 /* Whether the directory asks servers on other machines, and whether it needs its certificate. */
 bool config_directory_dials(const struct config_directory *directory);
 bool config_directory_has_tls(const struct config_directory *directory);
+/* The name of this node: that of the section, or the host's. */
+const char *config_node_name(const struct config *config);
+/* The group of nodes that do what TRANSPORT, of config_transport_find(), does for mail that is
+ * mapped here; "": this node does it itself. */
+const char *config_transport_nodes(const struct config *config, const char *transport);
+/* Whether mail is handed over to other nodes, unless this one is in their group; and whether it is
+ * taken from others. */
+bool config_hands_over(const struct config *config);
+bool config_takes_over(const struct config *config);
 /* The section that applies to DESTINATION, a domain in canonical form or a relay ("NAME",
  * "[ADDRESS]"), exactly or by its longest suffix; NULL: none. */
 const struct config_tls_policy *config_tls_policy_find(const struct config *config,

@@ -27,29 +27,44 @@ bool config_directory_has_tls(const struct config_directory *directory)
 	       (directory->listen_count > 0 || config_directory_dials(directory));
 }
 
+/* Certificates for peers of our own, which no section certificate names. */
+static bool has_node_tls(const struct config *config)
+{
+	return config_hands_over(config) || config_takes_over(config);
+}
+
 size_t config_key_count(const struct config *config)
 {
-	return config->certificate_count + (config_directory_has_tls(&config->directory) ? 1 : 0);
+	return config->certificate_count +
+	       (config_directory_has_tls(&config->directory) ? 1 : 0) + has_node_tls(config);
 }
 
 struct config_certificate config_key_at(const struct config *config, size_t index)
 {
 	if (index < config->certificate_count)
 		return config->certificates[index];
-	return (struct config_certificate){.name = CONFIG_DIRECTORY_CERTIFICATE,
-					   .chain = config->directory.certificate,
-					   .key = config->directory.key};
+	if (index == config->certificate_count && config_directory_has_tls(&config->directory))
+		return (struct config_certificate){.name = CONFIG_DIRECTORY_CERTIFICATE,
+						   .chain = config->directory.certificate,
+						   .key = config->directory.key};
+	return (struct config_certificate){.name = CONFIG_NODE_CERTIFICATE,
+					   .chain = config->node.certificate,
+					   .key = config->node.key};
 }
 
 size_t config_authority_count(const struct config *config)
 {
-	return config->listen_count + (config_directory_has_tls(&config->directory) ? 1 : 0);
+	return config->listen_count + (config_directory_has_tls(&config->directory) ? 1 : 0) +
+	       has_node_tls(config);
 }
 
 const char *config_authority_at(const struct config *config, size_t index)
 {
-	return index < config->listen_count ? config->listens[index].client_authority
-					    : config->directory.authority;
+	if (index < config->listen_count)
+		return config->listens[index].client_authority;
+	return index == config->listen_count && config_directory_has_tls(&config->directory)
+		       ? config->directory.authority
+		       : config->node.authority;
 }
 
 static const struct config_tls_policy *find_policy_of_destination(const struct config *config,

@@ -44,8 +44,10 @@ static void add_listen(struct config *config, const struct config_tree_section *
 
 static bool is_service_name(struct str name)
 {
+	enum mail_stage stage;
+
 	return config_text_is_short_name(name) && !str_equal(name, STR("remote")) &&
-	       !str_equal(name, STR(CONFIG_LIST_SERVICE));
+	       !str_equal(name, STR(CONFIG_LIST_SERVICE)) && !mail_stage_parse(name, &stage);
 }
 
 static void add_configured_service(struct config *config, const struct config_tree_section *section,
@@ -58,7 +60,9 @@ static void add_configured_service(struct config *config, const struct config_tr
 	if (!is_service_name(name))
 		config_problem_report_section(
 			section, "a service cannot be called this",
-			"1 to 32 of a-z, 0-9, '-', '_'; not \"remote\" or \"list\"", problems);
+			"1 to 32 of a-z, 0-9, '-', '_'; not \"remote\", \"list\", \"submit\" or "
+			"\"arrive\"",
+			problems);
 	if (other != NULL)
 		report_twice(section, lines[other - config->services], problems);
 	if (config->service_count == SERVICES_MAX) {
@@ -73,7 +77,7 @@ static void add_configured_service(struct config *config, const struct config_tr
 }
 
 /* Adds a transport with its defaults, as if the file had an empty section for it. */
-static void add_stage(struct config *config, const char *name)
+static void add_default_transport(struct config *config, const char *name)
 {
 	struct config_tree_section empty = {.kind = CONFIG_SECTION_TRANSPORT, .title = name};
 	struct config_problems none = {0};
@@ -85,7 +89,7 @@ static void add_stage(struct config *config, const char *name)
 	config_fill_section(config, &empty, transport, &none);
 }
 
-static void set_stage(struct config *config, const struct config_tree_section *section,
+static void set_transport(struct config *config, const struct config_tree_section *section,
 		      unsigned *lines, struct config_problems *problems)
 {
 	const struct config_transport *found =
@@ -95,7 +99,8 @@ static void set_stage(struct config *config, const struct config_tree_section *s
 
 	if (found == NULL) {
 		config_problem_report_section(section, "no such transport",
-					      "remote, list, or the name of a service", problems);
+					      "remote, list, a stage that has nodes, or the name of a service",
+					      problems);
 		config_fill_section(config, section, &ignored, problems);
 		return;
 	}
@@ -107,25 +112,60 @@ static void set_stage(struct config *config, const struct config_tree_section *s
 	config_fill_section(config, section, &config->transports[index], problems);
 }
 
+/* A stage whose mail other nodes map is a transport to them. */
+static void set_stages(struct config *config, const struct config_tree *tree,
+		       struct config_problems *problems)
+{
+	unsigned lines[MAIL_STAGE_COUNT] = {0};
+	struct config_stage ignored;
+
+	for (const struct config_tree_section *s = tree->first; s != NULL; s = s->next) {
+		enum mail_stage stage;
+		bool is_known;
+
+		if (s->kind != CONFIG_SECTION_STAGE)
+			continue;
+		is_known = mail_stage_parse(str_from(s->title), &stage);
+		if (!is_known)
+			config_problem_report_section(s, "no such stage", "submit, arrive",
+						      problems);
+		else if (lines[stage] != 0)
+			report_twice(s, lines[stage], problems);
+		else
+			lines[stage] = s->line;
+		config_fill_section(config, s, is_known ? &config->stages[stage] : &ignored,
+				    problems);
+	}
+}
+
+static void add_transports_of_stages(struct config *config)
+{
+	for (enum mail_stage stage = 0; stage < MAIL_STAGE_COUNT; stage++)
+		if (config->stages[stage].nodes != NULL && *config->stages[stage].nodes != '\0')
+			add_default_transport(config, mail_stage_name(stage));
+}
+
 static void add_services(struct config *config, const struct config_tree *tree,
 			 struct config_problems *problems)
 {
-	unsigned lines[SERVICES_MAX + 2] = {0};
+	unsigned lines[SERVICES_MAX + 2 + MAIL_STAGE_COUNT] = {0};
 
 	config->services = arena_alloc(config->arena, SERVICES_MAX * sizeof *config->services);
 	for (const struct config_tree_section *s = tree->first; s != NULL; s = s->next)
 		if (s->kind == CONFIG_SECTION_SERVICE)
 			add_configured_service(config, s, lines, problems);
 	config->transports = arena_alloc(config->arena,
-					 (config->service_count + 2) * sizeof *config->transports);
-	add_stage(config, "remote");
+					 (config->service_count + 2 + MAIL_STAGE_COUNT) *
+						 sizeof *config->transports);
+	add_default_transport(config, "remote");
 	for (size_t i = 0; i < config->service_count; i++)
-		add_stage(config, config->services[i].name);
-	add_stage(config, CONFIG_LIST_SERVICE);
+		add_default_transport(config, config->services[i].name);
+	add_default_transport(config, CONFIG_LIST_SERVICE);
+	add_transports_of_stages(config);
 	memset(lines, 0, sizeof lines);
 	for (const struct config_tree_section *s = tree->first; s != NULL; s = s->next)
 		if (s->kind == CONFIG_SECTION_TRANSPORT)
-			set_stage(config, s, lines, problems);
+			set_transport(config, s, lines, problems);
 }
 
 static void set_process(struct config *config, const struct config_tree_section *section,
@@ -140,7 +180,7 @@ static void set_process(struct config *config, const struct config_tree_section 
 		config_problem_report_section(
 			section, "no such process",
 			"smtpd, qmtpd, names, keys, policy, auth, resolve, remote, lmtp, "
-			"local, mailbox, decode, pipe, list, directory",
+			"local, mailbox, decode, pipe, list, directory, handover, noded",
 			problems);
 		config_fill_section(config, section, &ignored, problems);
 		return;
@@ -157,7 +197,8 @@ static void add_processes(struct config *config, const struct config_tree *tree,
 {
 	static const char *const names[CONFIG_PROCESSES] = {
 		"smtpd", "qmtpd", "names",   "keys",   "policy", "auth", "resolve",  "remote",
-		"lmtp",  "local", "mailbox", "decode", "pipe",   "list", "directory"};
+		"lmtp",  "local", "mailbox", "decode", "pipe",   "list", "directory",
+		"handover", "noded"};
 	unsigned lines[CONFIG_PROCESSES] = {0};
 
 	for (size_t i = 0; i < CONFIG_PROCESSES; i++)
@@ -291,6 +332,18 @@ static void fill_defaults(struct config *config, enum config_section kind, void 
 	config_fill_section(config, &empty, base, problems);
 }
 
+/* Without a section, its defaults apply where other nodes do something. */
+static void set_node(struct config *config, const struct config_tree *tree,
+		     struct config_problems *problems)
+{
+	struct config_node ignored;
+	const struct config_tree_section *first =
+		fill_only(config, tree, CONFIG_SECTION_NODE, &config->node, &ignored, problems);
+
+	if (first == NULL)
+		fill_defaults(config, CONFIG_SECTION_NODE, &config->node, problems);
+}
+
 static void set_directory(struct config *config, const struct config_tree *tree,
 			  struct config_problems *problems)
 {
@@ -339,6 +392,7 @@ void config_build(struct config *config, const struct config_tree *tree,
 {
 	config_fill_section(config, &tree->root, config, problems);
 	add_listens(config, tree, problems);
+	set_stages(config, tree, problems);
 	add_services(config, tree, problems);
 	add_processes(config, tree, problems);
 	add_domains(config, tree, problems);
@@ -349,6 +403,7 @@ void config_build(struct config *config, const struct config_tree *tree,
 	config_add_destinations(config, tree, problems);
 	config_add_rates(config, tree, problems);
 	config_add_rules(config, tree, problems);
+	set_node(config, tree, problems);
 	set_directory(config, tree, problems);
 	set_auth(config, tree, problems);
 	set_record(config, tree, problems);

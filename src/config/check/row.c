@@ -79,6 +79,14 @@ static void run_row_checks(const struct config *config, const void *base,
 			checking.row->check(&checking.check);
 }
 
+static const struct config_stage *stage_of(const struct config *config,
+					   const struct config_tree_section *section)
+{
+	enum mail_stage stage;
+
+	return mail_stage_parse(str_from(section->title), &stage) ? &config->stages[stage] : NULL;
+}
+
 /* The struct of SECTION, the INDEX-th of its kind; NULL: its rows are not to be checked. */
 static const void *checked_base(const struct config *config,
 				const struct config_tree_section *section, size_t index)
@@ -92,6 +100,12 @@ static const void *checked_base(const struct config *config,
 			       : NULL;
 	case CONFIG_SECTION_TLS:
 		return &config->tls_policies[index];
+	case CONFIG_SECTION_TRANSPORT:
+		return config_transport_find(config, str_from(section->title));
+	case CONFIG_SECTION_NODE:
+		return &config->node;
+	case CONFIG_SECTION_STAGE:
+		return stage_of(config, section);
 	case CONFIG_SECTION_RECORD:
 		return &config->record;
 	case CONFIG_SECTION_DIRECTORY:

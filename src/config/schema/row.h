@@ -2,7 +2,7 @@
 /*
  * config/schema/row.h - macros for the rows of the table of settings, and its parts: those outside
  * all sections are in root.c (machine, queue, bounces), receive.c and send.c; users.c has those of
- * directory and auth, mailbox.c those of record and rule, rate.c those of rate and destination,
+ * directory and auth, node.c those of node and stage, mailbox.c those of record and rule, rate.c those of rate and destination,
  * listen.c and tls.c those of these, section.c the others. A row's check stands beside it.
  */
 #ifndef CONFIG_SCHEMA_ROW_H
@@ -52,6 +52,9 @@ static inline void config_complain_if(const struct config_row_check *check, bool
 		config_complain(check, message, allowed);
 }
 
+/* Complains if TEXT is no name of a group of nodes; empty or NULL: none. */
+void config_check_group(const struct config_row_check *check, const char *text);
+
 extern const struct config_word config_tls_version_words[];
 
 /* The rows and their number; within a part those of a section are adjacent. */
@@ -73,6 +76,8 @@ extern const struct config_setting config_schema_rate[];
 extern const size_t config_schema_rate_count;
 extern const struct config_setting config_schema_record[];
 extern const size_t config_schema_record_count;
+extern const struct config_setting config_schema_node[];
+extern const size_t config_schema_node_count;
 extern const struct config_setting config_schema_users[];
 extern const size_t config_schema_users_count;
 

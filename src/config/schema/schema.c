@@ -11,7 +11,8 @@ static const struct config_section_info sections[CONFIG_SECTION_COUNT] = {
 				   sizeof(struct config_listen)},
 	[CONFIG_SECTION_SERVICE] = {"service", "NAME",
 				    "A way to deliver mail on this machine. The name is 1 to 32 of "
-				    "a-z, 0-9, '-' and '_', and not \"remote\" or \"list\".",
+				    "a-z, 0-9, '-' and '_', and not \"remote\", \"list\", "
+				    "\"submit\" or \"arrive\".",
 				    sizeof(struct config_service), "kind"},
 	[CONFIG_SECTION_DOMAIN] = {"domain", "\"NAME\"",
 				   "A mail domain whose mailboxes are on this machine; an "
@@ -19,15 +20,17 @@ static const struct config_section_info sections[CONFIG_SECTION_COUNT] = {
 				   "(xn--), which is the same.",
 				   sizeof(struct config_domain)},
 	[CONFIG_SECTION_TRANSPORT] =
-		{"transport", "remote, list or a service's NAME",
+		{"transport", "remote, list, a stage or a service's NAME",
 		 "How many deliveries run at a time: to other hosts (remote), to the members of "
-		 "mailing lists (list), or by a service. Every transport exists with the defaults; "
+		 "mailing lists (list), or by a service; or, of a stage, how many messages are "
+		 "handed over at a time to the nodes that look up their recipients. Every transport exists with the defaults; "
 		 "a section is only needed to change them.",
 		 sizeof(struct config_transport)},
 	[CONFIG_SECTION_PROCESS] =
 		{"process", "NAME",
 		 "One of the processes smtpd, qmtpd, names, keys, policy, auth, resolve, remote, "
-		 "lmtp, local, mailbox, decode, pipe, list and directory. Those that own the "
+		 "lmtp, local, mailbox, decode, pipe, list, directory, handover and noded. Those "
+		 "that own the "
 		 "queue, queue and send, run as setting user says.",
 		 sizeof(struct config_process)},
 	[CONFIG_SECTION_CERTIFICATE] =
@@ -84,6 +87,16 @@ static const struct config_section_info sections[CONFIG_SECTION_COUNT] = {
 		 "memory until its time, and does not delay other mail. A server that reports that "
 		 "it gets too much mail is sent less in any case, see stagepost-queue(8).",
 		 sizeof(struct config_destination)},
+	[CONFIG_SECTION_NODE] =
+		{"node", "",
+		 "This machine as one of several that share the work on mail. Without this section "
+		 "its defaults apply if some mail is for other nodes.",
+		 sizeof(struct config_node)},
+	[CONFIG_SECTION_STAGE] =
+		{"stage", "submit or arrive",
+		 "Where the recipients are looked up of mail that is queued here: mail of users of "
+		 "this site (submit), and all other (arrive). Without this section, here.",
+		 sizeof(struct config_stage)},
 	[CONFIG_SECTION_DIRECTORY] = {"directory", "",
 				      "Where addresses, domains, lists and users are kept that are "
 				      "not in this file, see stagepost-directory(7). Without this "
@@ -141,6 +154,7 @@ static const struct {
 	{config_schema_tls, &config_schema_tls_count},
 	{config_schema_rate, &config_schema_rate_count},
 	{config_schema_record, &config_schema_record_count},
+	{config_schema_node, &config_schema_node_count},
 	{config_schema_users, &config_schema_users_count},
 };
 

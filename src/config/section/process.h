@@ -10,6 +10,6 @@ struct config_process { /* process NAME { ... } */
 	const char *user; /* "": that of setting user */
 };
 
-enum { CONFIG_PROCESSES = 15 }; /* whose user can be set */
+enum { CONFIG_PROCESSES = 17 }; /* whose user can be set */
 
 #endif

@@ -33,6 +33,7 @@ struct config_transport { /* transport remote { ... }, transport NAME-OF-A-SERVI
 	uint32_t concurrency;             /* deliveries at once */
 	uint32_t destination_concurrency; /* to one host or mailbox domain */
 	bool paused;                      /* keep its mail, attempt no delivery */
+	const char *nodes; /* remote: the group of nodes that send its mail; "": this one does */
 };
 
 enum config_login { /* mechanisms of logins to relays, from the weakest on */

@@ -36,9 +36,10 @@ enum config_imap_security {
 };
 
 struct config_service {
-	const char *name; /* [a-z0-9_-]{1,32}, not "remote" or "list"; also a directory in the
-			   * queue */
+	const char *name; /* [a-z0-9_-]{1,32}, not "remote", "list" or a stage; also a
+			   * directory in the queue */
 	enum config_service_kind kind;
+	const char *nodes; /* the group of nodes that have its mailboxes; "": this one has */
 	const char *path;  /* maildir, mbox, mailbox: with %d (domain), %u (local part), %% */
 	const char *quota; /* maildir: as in mail/mailbox/quota.h; "": no quotas */
 	enum config_over_quota over_quota;

@@ -203,16 +203,12 @@ static void add_certificate_files(struct machine_files *files, const struct conf
 {
 	for (size_t i = 0; i < config_key_count(config); i++) {
 		const struct config_certificate one = config_key_at(config, i);
-		bool is_directory = strcmp(one.name, CONFIG_DIRECTORY_CERTIFICATE) == 0;
+		char setting[MACHINE_SETTING_SIZE];
 
-		add_secret_file(files, one.chain,
-				is_directory ? "directory.certificate"
-					     : format_setting_text(files, "certificate %s.chain",
-								   one.name));
-		add_secret_file(
-			files, one.key,
-			is_directory ? "directory.key"
-				     : format_setting_text(files, "certificate %s.key", one.name));
+		machine_check_name_setting(&one, "chain", setting);
+		add_secret_file(files, one.chain, format_setting_text(files, "%s", setting));
+		machine_check_name_setting(&one, "key", setting);
+		add_secret_file(files, one.key, format_setting_text(files, "%s", setting));
 	}
 	for (size_t i = 0; i < config_authority_count(config); i++) {
 		char setting[MACHINE_SETTING_SIZE];

@@ -21,6 +21,9 @@ PRINTF_LIKE(4, 5)
 void machine_check_report(struct machine_check *check, enum machine_severity severity,
 			  const char *setting, const char *format, ...);
 /* The setting of config_authority_at(config, INDEX). */
+/* The setting that names a file of CERTIFICATE; MEMBER is "chain", "key" or "names". */
+void machine_check_name_setting(const struct config_certificate *certificate, const char *member,
+				char setting[MACHINE_SETTING_SIZE]);
 void machine_check_authority_setting(const struct config *config, size_t index,
 				     char setting[MACHINE_SETTING_SIZE]);
 /* Reports it if there is no file PATH; NULL and "": none is wanted. */

@@ -18,12 +18,13 @@ struct file_check {
 	char setting[MACHINE_SETTING_SIZE]; /* that names the chain */
 };
 
-/* MEMBER is "chain", "key" or "names". */
-static void name_setting(const struct config_certificate *wanted, const char *member,
+void machine_check_name_setting(const struct config_certificate *wanted, const char *member,
 			 char setting[MACHINE_SETTING_SIZE])
 {
-	if (strcmp(wanted->name, CONFIG_DIRECTORY_CERTIFICATE) == 0)
-		snprintf(setting, MACHINE_SETTING_SIZE, "directory.%s",
+	static const char SECTION[] = "section ";
+
+	if (strncmp(wanted->name, SECTION, strlen(SECTION)) == 0)
+		snprintf(setting, MACHINE_SETTING_SIZE, "%s.%s", wanted->name + strlen(SECTION),
 			 strcmp(member, "chain") == 0 ? "certificate" : member);
 	else
 		snprintf(setting, MACHINE_SETTING_SIZE, "certificate %s.%s", wanted->name, member);
@@ -59,7 +60,7 @@ static void check_certificate_names(const struct file_check *files, const struct
 	const struct config_certificate *wanted = files->wanted;
 	char setting[MACHINE_SETTING_SIZE];
 
-	name_setting(wanted, "names", setting);
+	machine_check_name_setting(wanted, "names", setting);
 	for (size_t i = 0; i < wanted->name_count; i++)
 		if (!tls_chain_covers(chain, str_from(wanted->names[i])))
 			machine_check_report(files->check, MACHINE_FAULT, setting,
@@ -96,7 +97,7 @@ static void check_certificate(struct machine_check *check, const struct config_c
 	int error = keys_certificate_read(wanted, &read, &file, &reason);
 	bool is_key = file == wanted->key;
 
-	name_setting(wanted, is_key ? "key" : "chain", files.setting);
+	machine_check_name_setting(wanted, is_key ? "key" : "chain", files.setting);
 	if (error < 0 && error != -EACCES)
 		machine_check_report(check, MACHINE_FAULT, files.setting, "%s: " STR_FORMAT, file,
 				     STR_ARGUMENTS(buffer_view(&reason)));
@@ -123,7 +124,10 @@ void machine_check_authority_setting(const struct config *config, size_t index,
 		snprintf(setting, MACHINE_SETTING_SIZE, "listen %s.client_authority",
 			 config_protocol_name(config->listens[index].protocol));
 	else
-		snprintf(setting, MACHINE_SETTING_SIZE, "directory.authority");
+		snprintf(setting, MACHINE_SETTING_SIZE, "%s.authority",
+			 config_authority_at(config, index) == config->node.authority
+				 ? "node"
+				 : "directory");
 }
 
 static void check_authorities(struct machine_check *check)

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: ISC
+/* The settings of the sections node and stage: which machine this is, and what others do. */
+#include "config/schema/row.h"
+#include "config/type/value.h"
+
+void config_check_group(const struct config_row_check *check, const char *text)
+{
+	config_complain_if(check,
+			   text != NULL && *text != '\0' &&
+				   !config_text_is_short_name(str_from(text)),
+			   "not the name of a group", "1 to 32 of a-z, 0-9, '-', '_'");
+}
+
+static void check_stage_nodes(const struct config_row_check *check)
+{
+	const struct config_stage *stage = check->base;
+
+	config_check_group(check, stage->nodes);
+}
+
+static void check_node_name(const struct config_row_check *check)
+{
+	const struct config_node *node = check->base;
+
+	config_complain_if(check, node->name != NULL && !config_text_is_node(str_from(node->name)),
+			   "not the name of a node",
+			   "1 to 64 letters, digits, hyphens and dots, as a host name");
+}
+
+/* The files go together, and are required where mail goes to other nodes or comes from them. */
+static void check_node_file(const struct config_row_check *check, const char *value)
+{
+	bool is_needed = config_hands_over(check->config) || config_takes_over(check->config);
+
+	config_complain_if(check, is_needed && value != NULL && *value == '\0',
+			   "must be set: nodes show each other who they are", "an absolute path");
+}
+
+static void check_node_certificate(const struct config_row_check *check)
+{
+	check_node_file(check, ((const struct config_node *)check->base)->certificate);
+}
+
+static void check_node_key(const struct config_row_check *check)
+{
+	check_node_file(check, ((const struct config_node *)check->base)->key);
+}
+
+static void check_node_authority(const struct config_row_check *check)
+{
+	check_node_file(check, ((const struct config_node *)check->base)->authority);
+}
+
+static void check_node_listen(const struct config_row_check *check)
+{
+	const struct config_node *node = check->base;
+	bool is_unix = false;
+
+	for (size_t i = 0; i < node->listen_count; i++)
+		is_unix |= node->listens[i].port == 0;
+	config_complain_if(check, is_unix, "a UNIX socket, at which no other machine is",
+			   "IPV4:PORT, [IPV6]:PORT");
+}
+
+const struct config_setting config_schema_node[] = {
+	SETTING(NODE, "name", text, AT(config_node, name), INITIAL(""), RANGE(0, 64),
+		CHECK(check_node_name),
+		MEANING("The name of this node: its record in the directory's table node, and its "
+			"certificate, have it. Empty: setting hostname.")),
+	SETTING(NODE, "listen", endpoints, LIST(config_node, listens, listen_count), INITIAL(""),
+		CHECK(check_node_listen),
+		MEANING("The addresses at which other nodes hand mail over, by TLS, with a "
+			"certificate that has the name of a record of the table node. Without "
+			"this setting none is taken from others.")),
+	SETTING(NODE, "certificate", optional_path, AT(config_node, certificate), INITIAL(""),
+		RANGE(0, 4000), CHECK(check_node_certificate),
+		MEANING("The file, in PEM form, of this node's certificate, followed by the "
+			"intermediate certificates.")),
+	SETTING(NODE, "key", optional_path, AT(config_node, key), INITIAL(""), RANGE(0, 4000),
+		CHECK(check_node_key), MEANING("The file of the certificate's private key.")),
+	SETTING(NODE, "authority", optional_path, AT(config_node, authority), INITIAL(""),
+		RANGE(0, 4000), CHECK(check_node_authority),
+		MEANING("The file of the authorities that must have signed the certificates of "
+			"other nodes.")),
+	SETTING(NODE, "doubt", duration, AT(config_node, doubt_us), INITIAL("10m"),
+		RANGE(1, 7 * 86400),
+		MEANING("How long mail waits for a node that cannot be reached and may have it "
+			"already. After that another node gets it, which is logged; recipients "
+			"may get it twice then.")),
+
+	SETTING(STAGE, "nodes", text, AT(config_stage, nodes), INITIAL(""), RANGE(0, 32),
+		CHECK(check_stage_nodes),
+		MEANING("The group of nodes that look up the recipients, to which mail is handed "
+			"over; empty, or a group that this node is in: this one does.")),
+};
+
+const size_t config_schema_node_count = COUNT_OF(config_schema_node);
