@@ -79,6 +79,10 @@ struct mail_envelope {
 	int64_t release_us; /* no delivery is attempted before this whole second, which the sender
 			     * has asked for (RFC 4865); 0: at once */
 	struct mail_deadline deadline;
+	/* Of a message that another node handed over; empty and 0: none did (mail/package.h). */
+	struct str handed; /* NODE/PACKAGE: who handed it over, and the name of its package */
+	struct str origin; /* NODE/ID: the node where it was queued first, and its id there */
+	unsigned via;      /* hops between nodes so far */
 	struct mail_recipient *recipients;
 	size_t recipient_count;
 	size_t recipient_capacity;

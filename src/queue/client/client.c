@@ -174,6 +174,12 @@ static void on_queue_server_message(void *context, struct ipc_message *message)
 	case QUEUE_PROTOCOL_COMMITTED:
 		is_good = on_results(client, &body);
 		break;
+	case QUEUE_PROTOCOL_KEPT:
+		is_good = client_kept(client, &body);
+		break;
+	case QUEUE_PROTOCOL_GREETED:
+		is_good = client_greeted(client, &body);
+		break;
 	default:
 		break;
 	}
@@ -206,6 +212,8 @@ static void on_queue_server_lost(void *context)
 	while (client->committing != NULL)
 		finish_client_message(client->committing, -ENOTCONN);
 	on_open_refused(client, -ENOTCONN);
+	if (client->nodes != NULL)
+		client->nodes->lost(client->nodes_context);
 }
 
 static const struct ipc_client_handler client_handler = {

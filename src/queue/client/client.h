@@ -60,6 +60,7 @@ struct queue_client_message {
 	int error;        /* the first write error */
 	struct str data;  /* kept while SHARING, for the commit that follows */
 	struct buffer text;
+	struct buffer handed; /* of a package: what comes before the text */
 	struct queue_client *client;
 	struct queue_client_message *next, *previous; /* while OPENING, OPEN or SHARING */
 	UT_hash_handle hh;                            /* while COMMITTING: by number */

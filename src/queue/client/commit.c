@@ -37,6 +37,7 @@ void client_set_idle(struct queue_client_message *message)
 		DL_DELETE2(client->open, message, previous, next);
 	close_message_file(message);
 	buffer_clear(&message->text);
+	buffer_clear(&message->handed);
 	message->state = QUEUE_CLIENT_IDLE;
 }
 
@@ -72,7 +73,7 @@ void client_send_commits(void *context)
 	struct queue_client *client = context;
 
 	if (client->commits.length > 0)
-		ipc_channel_send(ipc_client_channel(client->ipc), QUEUE_PROTOCOL_COMMIT, 0,
+		ipc_channel_send(ipc_client_channel(client->ipc), (uint16_t)client->commits_type, 0,
 				 buffer_view(&client->commits), NULL, 0);
 	buffer_reset(&client->commits);
 }
@@ -81,17 +82,24 @@ void client_send_commits(void *context)
  * that are committed in this turn of the loop, since each packet would wake "queue" up. */
 static void send_commit(struct queue_client_message *message, struct str text, struct str data)
 {
-	enum { HEAD = 8 + 4 + 4, ROOM = IPC_BODY_MAX - HEAD };
 	struct queue_client *client = message->client;
+	struct str handed = buffer_view(&message->handed);
+	const size_t head = 8 + handed.length + 4 + 4;
+	const size_t room = IPC_BODY_MAX - head;
+	enum queue_protocol type =
+		handed.length > 0 ? QUEUE_PROTOCOL_COMMIT_HANDED : QUEUE_PROTOCOL_COMMIT;
 
-	if (client->commits.length + HEAD + text.length + data.length > IPC_BODY_MAX)
+	if (client->commits.length + head + text.length + data.length > IPC_BODY_MAX ||
+	    client->commits_type != type)
 		client_send_commits(client); /* before parts of another message */
+	client->commits_type = type;
 	while (text.length > QUEUE_ENVELOPE_PART)
 		send_part_of_message(message, QUEUE_PROTOCOL_ENVELOPE, &text, QUEUE_ENVELOPE_PART);
-	while (data.length > ROOM - text.length)
+	while (data.length > room - text.length)
 		send_part_of_message(message, QUEUE_PROTOCOL_DATA, &data,
-				     data.length < ROOM ? data.length : ROOM);
+				     data.length < room ? data.length : room);
 	pack_u64(&client->commits, message->number);
+	buffer_append_str(&client->commits, handed);
 	pack_str(&client->commits, text);
 	pack_str(&client->commits, data);
 	os_loop_defer(client->loop, &client->commits_ready);
@@ -180,15 +188,12 @@ int queue_client_write(struct queue_client_message *message, struct str bytes)
 	return message->error;
 }
 
-/* 0 when TEXT is the envelope and there was no error before. */
-static int prepare_commit(struct queue_client_message *message,
-			  const struct mail_envelope *envelope, struct str data,
-			  struct buffer *text)
+/* 0 when TEXT can be sent and there was no error before. */
+static int prepare_commit(struct queue_client_message *message, const struct buffer *text,
+			  struct str data)
 {
-	int error = queue_control_write_envelope(text, envelope);
+	int error = text->length > QUEUE_ENVELOPE_MAX ? -E2BIG : 0; /* "queue" would disconnect */
 
-	if (error == 0 && text->length > QUEUE_ENVELOPE_MAX)
-		error = -E2BIG; /* "queue" would end the connection */
 	if (error == 0 && message->number == 0)
 		error = -ENOTCONN;
 	if (error == 0 && message->file >= 0)
@@ -196,14 +201,10 @@ static int prepare_commit(struct queue_client_message *message,
 	return error;
 }
 
-void queue_client_commit(struct queue_client_message *message, const struct mail_envelope *envelope,
-			 struct str data)
+void client_commit_text(struct queue_client_message *message, struct buffer text, struct str data)
 {
-	struct buffer text = {0};
-	int error = prepare_commit(message, envelope, data, &text);
+	int error = prepare_commit(message, &text, data);
 
-	if (message->state != QUEUE_CLIENT_OPEN)
-		panic("a message that is not open is committed");
 	if (error < 0) {
 		client_fail(message, error);
 	} else if (message->file >= 0) {
@@ -217,4 +218,18 @@ void queue_client_commit(struct queue_client_message *message, const struct mail
 		return;
 	}
 	buffer_clear(&text);
+}
+
+void queue_client_commit(struct queue_client_message *message, const struct mail_envelope *envelope,
+			 struct str data)
+{
+	struct buffer text = {0};
+	int error = queue_control_write_envelope(&text, envelope);
+
+	if (message->state != QUEUE_CLIENT_OPEN)
+		panic("a message that is not open is committed");
+	if (error < 0)
+		client_fail(message, error);
+	else
+		client_commit_text(message, text, data);
 }

@@ -6,7 +6,8 @@
 #define QUEUE_CLIENT_INTERNAL_H
 
 #include "ipc/channel.h"
-#include "queue/client/client.h"
+#include "ipc/pack.h"
+#include "queue/client/handed.h"
 #include "queue/client/protocol.h"
 
 struct queue_client {
@@ -21,8 +22,11 @@ struct queue_client {
 	struct queue_client_message *open;       /* or sharing */
 	struct queue_client_message *committing; /* by number */
 	struct os_loop *loop;
-	struct buffer commits;        /* of this turn of the loop, not sent yet */
-	struct os_task commits_ready; /* sends them */
+	struct buffer commits;                    /* of this turn of the loop, not sent yet */
+	enum queue_protocol commits_type;         /* COMMIT or COMMIT_HANDED: of all of them */
+	struct os_task commits_ready;             /* sends them */
+	const struct queue_handed_handler *nodes; /* NULL: not for "noded" */
+	void *nodes_context;
 };
 
 /* commit.c */
@@ -34,5 +38,11 @@ void client_set_idle(struct queue_client_message *message);
 void client_fail(struct queue_client_message *message, int error);
 /* The file that the commit waited for has come. */
 void client_commit_shared(struct queue_client_message *message);
+/* OPEN to COMMITTING, with TEXT as it is; frees TEXT, now or later. */
+void client_commit_text(struct queue_client_message *message, struct buffer text, struct str data);
+
+/* handed.c: what "queue" says to "noded". False: it must not say that. */
+bool client_kept(struct queue_client *client, struct unpack *body);
+bool client_greeted(struct queue_client *client, struct unpack *body);
 
 #endif

@@ -56,10 +56,43 @@
  *   LOAD      u64 us                           total time that groups have spent on disk I/O;
  *                                              sent now and then while messages come
  *   MISSED                                     some messages were not reported: scan todo/
- *   REMOVE    (u32 kind, u32 stage, u64 number)...   see enum queue_remove
+ *   REMOVE    (u32 kind, u32 stage, u64 number)...   see enum queue_remove; with
+ *                                              QUEUE_REMOVE_DURABLY in KIND: REMOVED waits for the
+ *                                              disk
  *   REMOVED   u64 number...                    answer to REMOVE: the name is gone; the
  *                                              number may be used again. That from todo/ at S5
- *                                              is durable: the one in info/ may go
+ *                                              is durable: the one in info/ may go; so is a
+ *                                              removal with QUEUE_REMOVE_DURABLY
+ *
+ * "noded" adds packages that other nodes hand over (mail/package.h), and only its user may send
+ * these. SERIAL is u64 epoch, u64 run, u64 connection (client/handed.h), NODE the sender's name:
+ *   GREET     str node, SERIAL                 a connection of NODE begins. From now on only its
+ *                                              packages are committed
+ *   KEPT      str node, SERIAL, (str name, str numbers)...
+ *                                              before GREETED, perhaps in several: all packages of
+ *                                              NODE that are not settled. NUMBERS: of their
+ *                                              deliveries, "3-5,9"; empty: a whole message
+ *   GREETED   str node, SERIAL, u32 errno, SERIAL
+ *                                              answer to GREET. 0: what was not in KEPT is not
+ *                                              here, and what this says is durable; the second
+ *                                              SERIAL is the same. ESTALE: it is not above the
+ *                                              highest, which the second one is. Other errors:
+ *                                              nothing is known, to be tried again later
+ *   COMMIT_HANDED  (u64 number, str node, SERIAL, str text, str data)...
+ *                                              as COMMIT. TEXT: the envelope with its handed record
+ *                                              up to "end:", then map and mapped records or none,
+ *                                              all without checksums. COMMITTED is 0; EEXIST: the
+ *                                              package is here already; ENOSPC, EDQUOT, E2BIG,
+ *                                              EBADMSG or EMFILE: it is not here, and no trace of
+ *                                              it. ESTALE: SERIAL is not that of the last GREETED.
+ *                                              Other errors: it may be here; nothing may be said of
+ *                                              it before the next GREET
+ *   SETTLE    str node, SERIAL, str name...    NODE does not have these packages any more, and that
+ *                                              is durable: their names go. No answer; ignored when
+ *                                              SERIAL is not that of the last GREETED
+ *   DROP      str node, SERIAL, str name...    the same, and another node has them, too: a message
+ *                                              that was not reported to a manager goes with its
+ *                                              name
  */
 #ifndef QUEUE_CLIENT_PROTOCOL_H
 #define QUEUE_CLIENT_PROTOCOL_H
@@ -90,12 +123,19 @@ enum queue_protocol {
 	QUEUE_PROTOCOL_RELEASE,
 	QUEUE_PROTOCOL_UNKNOWN,
 	QUEUE_PROTOCOL_OPEN_RESERVE,
+	QUEUE_PROTOCOL_GREET,
+	QUEUE_PROTOCOL_KEPT,
+	QUEUE_PROTOCOL_GREETED,
+	QUEUE_PROTOCOL_COMMIT_HANDED,
+	QUEUE_PROTOCOL_SETTLE,
+	QUEUE_PROTOCOL_DROP,
 };
 
 enum queue_remove {
-	QUEUE_REMOVE_QUEUED, /* S4, all delivered: everything goes */
-	QUEUE_REMOVE_TODO,   /* info/ is durable: todo goes */
-	QUEUE_REMOVE_DATA,   /* S2 at the end: mess goes */
+	QUEUE_REMOVE_QUEUED,          /* S4, all delivered: everything goes */
+	QUEUE_REMOVE_TODO,            /* info/ is durable: todo goes */
+	QUEUE_REMOVE_DATA,            /* S2 at the end: mess goes */
+	QUEUE_REMOVE_DURABLY = 0x100, /* with one of these */
 };
 
 enum {

@@ -15,6 +15,9 @@
  *   born: 2026-11-20T08:33:11.482913Z
  *   from: <lisa@example.com> ret=hdrs envid=QQ314159
  *   received: smtp 192.0.2.7:53112 name=mail.example.com helo=mail.example.com
+ *   handed: a1/457-63f1a2b3c4d5e.3
+ *   origin: a0/8121-63f1a2b3c4d5e
+ *   via: 2
  *   size: 18233
  *   to: 1 <scuba@mail.example.net> notify=failure orcpt=rfc822;scuba@mail.example.net
  *   to: 2 <sales@mail.example.net>
@@ -40,6 +43,10 @@
  * "from: <SENDER>" may have the words ret, envid, binarymime, smtputf8, requiretls, priority=NUMBER
  * (-9 to 9, not 0), release=TIME (in whole seconds): before then no delivery is attempted, and
  * by=TIME;WORDS (mail/deadline.h): by then it is to be delivered.
+ *
+ * "handed: NODE/PACKAGE": another node handed this package over (mail/package.h); with it come
+ * "origin: NODE/ID", where the message was queued first, and "via: NUMBER", the hops between nodes
+ * since. A message that was queued here has none of the three.
  *
  * "map: RECIPIENT PLACE [NUMBER] <ADDRESS>": a delivery; without NUMBER, its number is that of the
  * recipient. PLACE is "local SERVICE", "local SERVICE server=HOST:PORT" where the directory named a

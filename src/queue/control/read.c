@@ -3,6 +3,7 @@
  * Reading a control file. Before "end:" everything must be right: the envelope was durable before
  * the message was accepted.
  */
+#include "mail/package.h"
 #include "queue/control/checksum.h"
 #include "queue/control/control.h"
 #include "queue/control/record.h"
@@ -18,7 +19,11 @@ enum {
 	READ_HEAD_SIZE = 16,
 	HEAD_ALL = 31,
 	HEAD_RECEIVED = 32,
-	HEAD_TRIGGER = 64
+	HEAD_TRIGGER = 64,
+	HEAD_HANDED = 128,
+	HEAD_ORIGIN = 256,
+	HEAD_VIA = 512,
+	HEAD_OF_NODES = HEAD_HANDED | HEAD_ORIGIN | HEAD_VIA
 };
 
 static bool parse_notify_words(struct str value, unsigned *notify)
@@ -133,6 +138,25 @@ static bool see_head_record(struct control_reader *reader, unsigned record)
 	return is_first;
 }
 
+/* What two nodes say of a message that one handed over to the other. */
+static bool read_node_record(struct control_reader *reader, struct str name, struct str value)
+{
+	struct mail_envelope *envelope = reader->envelope;
+
+	if (str_equal(name, STR("handed"))) {
+		envelope->handed = value;
+		return see_head_record(reader, HEAD_HANDED) &&
+		       mail_package_split(value, NULL, NULL);
+	}
+	if (str_equal(name, STR("origin"))) {
+		envelope->origin = value;
+		return see_head_record(reader, HEAD_ORIGIN) &&
+		       mail_package_split(value, NULL, NULL);
+	}
+	return see_head_record(reader, HEAD_VIA) && record_number(&value, &envelope->via) &&
+	       value.length == 0;
+}
+
 /* One record between "stagepost 1" and "end:". */
 static bool read_head_record(struct control_reader *reader, struct str name, struct str value)
 {
@@ -162,12 +186,18 @@ static bool read_head_record(struct control_reader *reader, struct str name, str
 		envelope->received = value;
 		return see_head_record(reader, HEAD_RECEIVED);
 	}
+	if (str_equal(name, STR("handed")) || str_equal(name, STR("origin")) ||
+	    str_equal(name, STR("via")))
+		return read_node_record(reader, name, value);
 	return true;
 }
 
 static bool head_is_whole(const struct control_reader *reader)
 {
+	unsigned of_nodes = reader->seen & HEAD_OF_NODES;
+
 	return (reader->seen & HEAD_ALL) == HEAD_ALL && reader->envelope->recipient_count > 0 &&
+	       (of_nodes == 0 || of_nodes == HEAD_OF_NODES) &&
 	       reader->envelope->id.born_us == reader->born_us;
 }
 

@@ -2,6 +2,7 @@
 /* Writing control files: the envelope, and the map with its deliveries (queue/control/control.h).
  */
 #include "mail/address.h"
+#include "mail/package.h"
 #include "mail/server.h"
 #include "queue/control/control.h"
 #include "queue/control/record.h"
@@ -25,6 +26,15 @@ bool record_word_is_optional(struct str word)
 	return word.length == 0 || queue_word_is_clean(word);
 }
 
+/* All three records, or none. */
+static bool handed_is_writable(const struct mail_envelope *envelope)
+{
+	if (envelope->handed.length == 0)
+		return envelope->origin.length == 0 && envelope->via == 0;
+	return mail_package_split(envelope->handed, NULL, NULL) &&
+	       mail_package_split(envelope->origin, NULL, NULL) && envelope->via > 0;
+}
+
 static bool envelope_is_writable(const struct mail_envelope *envelope)
 {
 	uint32_t last = 0;
@@ -37,7 +47,8 @@ static bool envelope_is_writable(const struct mail_envelope *envelope)
 		return false;
 	if (!address_is_writable(envelope->sender) || !record_word_is_optional(envelope->envid) ||
 	    !queue_text_is_clean(envelope->received) ||
-	    (envelope->trigger.length > 0 && !queue_trigger_name_is_valid(envelope->trigger)))
+	    (envelope->trigger.length > 0 && !queue_trigger_name_is_valid(envelope->trigger)) ||
+	    !handed_is_writable(envelope))
 		return false;
 	for (size_t i = 0; i < envelope->recipient_count; i++) {
 		const struct mail_recipient *recipient = &envelope->recipients[i];
@@ -121,6 +132,16 @@ static void write_options(struct buffer *out, const struct mail_envelope *envelo
 	write_times(out, envelope);
 }
 
+static void write_handed(struct buffer *out, const struct mail_envelope *envelope)
+{
+	record_write_word(out, "\nhanded: ", envelope->handed);
+	record_write_word(out, "\norigin: ", envelope->origin);
+	if (envelope->via == 0)
+		return;
+	buffer_append_string(out, "\nvia: ");
+	buffer_append_number(out, envelope->via);
+}
+
 static void write_head(struct buffer *out, const struct mail_envelope *envelope)
 {
 	char id[MAIL_ID_SIZE];
@@ -139,6 +160,7 @@ static void write_head(struct buffer *out, const struct mail_envelope *envelope)
 	write_options(out, envelope);
 	record_write_word(out, "\nreceived: ", envelope->received);
 	record_write_word(out, "\ntrigger: ", envelope->trigger);
+	write_handed(out, envelope);
 	buffer_append_string(out, "\nsize: ");
 	buffer_append_number(out, envelope->size);
 	buffer_append_byte(out, '\n');

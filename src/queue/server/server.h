@@ -43,6 +43,7 @@ struct queue_server_peers {
 	struct queue_server_part packages; /* likewise: "qmtpd" */
 	struct queue_server_part list;     /* likewise */
 	struct queue_server_part reports;  /* likewise: "policy" */
+	struct queue_server_part nodes;    /* adds what other nodes hand over: "noded" */
 	struct queue_server_users users;
 	uint32_t open;                   /* messages of all */
 	const struct ipc_tokens *tokens; /* the current token of "send"; borrowed */
