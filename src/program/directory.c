@@ -4,7 +4,7 @@
 #include "directory/store/relay/relay.h"
 #include "directory/store/sqlite/sqlite.h"
 
-static int open_sqlite_or_relay_store(struct child *child, const struct directory_network *network,
+static int open_sqlite_or_relay_store(struct child *child, const struct peer_network *network,
 				      struct directory_store **store_out, struct buffer *why)
 {
 	const struct config_directory *config = &child->config->directory;
@@ -19,7 +19,7 @@ static int open_sqlite_or_relay_store(struct child *child, const struct director
 						  store_out, why);
 	}
 	*store_out = store_relay_new(child->loop, config->servers, config->server_count,
-				     directory_network_dialer(network));
+				     peer_network_dialer(network));
 	return 0;
 }
 

@@ -28,7 +28,7 @@ static int open_ldap_files(struct child *child)
 	return error;
 }
 
-static int open_ldap_store(struct child *child, const struct directory_network *network,
+static int open_ldap_store(struct child *child, const struct peer_network *network,
 			   struct directory_store **store_out, struct buffer *why)
 {
 	int error = store_ldap_open(made, why);

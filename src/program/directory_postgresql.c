@@ -24,7 +24,7 @@ static int make_postgresql_store(struct child *child)
 	return error;
 }
 
-static int open_postgresql_store(struct child *child, const struct directory_network *network,
+static int open_postgresql_store(struct child *child, const struct peer_network *network,
 				 struct directory_store **store_out, struct buffer *why)
 {
 	const struct config_directory *config = &child->config->directory;

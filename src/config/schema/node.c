@@ -2,6 +2,7 @@
 /* The settings of the sections node and stage: which machine this is, and what others do. */
 #include "config/schema/row.h"
 #include "config/type/value.h"
+#include "mail/package.h"
 
 void config_check_group(const struct config_row_check *check, const char *text)
 {
@@ -22,7 +23,7 @@ static void check_node_name(const struct config_row_check *check)
 {
 	const struct config_node *node = check->base;
 
-	config_complain_if(check, node->name != NULL && !config_text_is_node(str_from(node->name)),
+	config_complain_if(check, node->name != NULL && *node->name != '\0' && !mail_node_is_valid(str_from(node->name)),
 			   "not the name of a node",
 			   "1 to 64 letters, digits, hyphens and dots, as a host name");
 }

@@ -85,18 +85,6 @@ bool config_text_is_short_name(struct str name)
 	return true;
 }
 
-bool config_text_is_node(struct str name)
-{
-	for (size_t i = 0; i < name.length; i++) {
-		char byte = name.data[i];
-		bool is_word = (byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9');
-
-		if (!is_word && (i == 0 || (byte != '-' && byte != '.')))
-			return false;
-	}
-	return name.length > 0 && name.length <= CONFIG_NODE_NAME_MAX;
-}
-
 bool config_text_to_port(struct str text, uint16_t *port_out)
 {
 	uint64_t port;

@@ -25,10 +25,6 @@ bool config_text_is_local_part(struct str text);
 const char *config_text_to_sender(struct arena *arena, struct str text);
 /* The NAME of a section: 1 to 32 of a-z, 0-9, '-', '_'. */
 bool config_text_is_short_name(struct str text);
-/* Whether NAME can be a node's: it is also a file's name. 1 to CONFIG_NODE_NAME_MAX of a-z, 0-9, '-'
- * and '.', and first a letter or a digit. */
-enum { CONFIG_NODE_NAME_MAX = 64 };
-bool config_text_is_node(struct str name);
 /* 1 to 65535 in decimal. */
 bool config_text_to_port(struct str text, uint16_t *port_out);
 /* A literal address without brackets; IPv4 is mapped into ::ffff:0:0/96. */

@@ -2,6 +2,8 @@
 #include "program/kind/directory.h"
 #include "base/panic.h"
 #include "base/timestamp.h"
+#include "directory/server/acceptor.h"
+#include "directory/server/server.h"
 #include "directory/socketmap/socketmap.h"
 #include "ipc/listener.h"
 #include "log/event.h"
@@ -27,9 +29,10 @@ enum {
 struct process {
 	struct child *child;
 	const struct directory_backend *backend;
-	struct directory_network *network;
+	struct peer_network *network;
 	struct directory_store *store;
 	struct directory_server *server;
+	struct directory_acceptor acceptor; /* of clients on other machines */
 	struct directory_socketmap *socketmap;
 	struct ipc_listener *listener;
 	struct os_timer *idle;
@@ -144,6 +147,51 @@ static void close_unwanted(struct child *child)
 	child_close_sockets(child, is_socket_wanted, &child->config->directory);
 }
 
+/* --- other machines --- */
+
+static void on_remote_client(void *context, const struct directory_transport *transport,
+			     unsigned roles, const char *peer)
+{
+	(void)context;
+	directory_server_accept(process.server, transport, roles, peer);
+}
+
+static const char *authority_of_directory(const struct config *config)
+{
+	return config->directory.authority;
+}
+
+static const struct config_endpoint *listens_of_directory(const struct config *config,
+							  size_t *count_out)
+{
+	*count_out = config->directory.backend != CONFIG_BACKEND_NONE
+			     ? config->directory.listen_count
+			     : 0;
+	return config->directory.listens;
+}
+
+static bool does_directory_dial(const struct config *config)
+{
+	return config_directory_dials(&config->directory);
+}
+
+static void complain_about_network(const char *operation, const char *reason)
+{
+	log_event(EVENT_DIRECTORY_ERROR, log_string(operation, operation),
+		  log_string(reason, reason));
+}
+
+static const struct peer_network_kind network_kind = {
+	.socket = "directory",
+	.certificate = CONFIG_DIRECTORY_CERTIFICATE,
+	.protocol = DIRECTORY_TLS_PROTOCOL,
+	.authority = authority_of_directory,
+	.listens = listens_of_directory,
+	.dials = does_directory_dial,
+	.handler = &directory_acceptor_handler,
+	.complain = complain_about_network,
+};
+
 /* --- the process --- */
 
 static int open_directory_process(struct child *child)
@@ -152,7 +200,7 @@ static int open_directory_process(struct child *child)
 
 	process.child = child;
 	if (process.network == NULL)
-		error = directory_network_open(child, &process.network);
+		error = peer_network_open(child, &network_kind, &process.network);
 	if (error == 0 && process.backend->open != NULL)
 		error = process.backend->open(child);
 	return error;
@@ -198,7 +246,9 @@ static int start_directory_process(struct child *child)
 	start_socketmap(child->config);
 	if (listening >= 0)
 		process.listener = ipc_listener_new(child->loop, listening, on_client, NULL);
-	directory_network_listen(process.network, process.server);
+	process.acceptor = (struct directory_acceptor){&child->config->directory, on_remote_client,
+						       NULL};
+	peer_network_listen(process.network, &process.acceptor);
 	close_unwanted(child); /* those that a reload before the start has removed */
 	child_ready(child);
 	return 0;
@@ -261,7 +311,8 @@ static void reload_directory_process(struct child *child, const struct config *o
 		directory_socketmap_configure(process.socketmap, child->config);
 	else
 		start_socketmap(child->config);
-	directory_network_configure(process.network);
+	process.acceptor.config = &child->config->directory;
+	peer_network_configure(process.network);
 	close_unwanted(child);
 	if (!has_same_store(&old->directory, &child->config->directory) ||
 	    !has_same_resolver(old, child->config) ||
@@ -275,7 +326,7 @@ static void end_directory_process(void)
 	directory_socketmap_free(process.socketmap);
 	directory_server_free(process.server);
 	process.store->operations->free(process.store);
-	directory_network_free(process.network);
+	peer_network_free(process.network);
 	ipc_listener_free(process.listener);
 	os_timer_free(process.idle);
 	os_loop_stop(process.child->loop);
@@ -295,7 +346,7 @@ static void stop_directory_process(struct child *child)
 {
 	if (process.listener != NULL)
 		ipc_listener_stop(process.listener);
-	directory_network_stop(process.network);
+	peer_network_stop(process.network);
 	directory_server_stop(process.server);
 	process.idle = os_timer_new(child->loop, end_when_idle, NULL);
 	os_timer_start(process.idle, 0);

@@ -8,7 +8,7 @@
 
 #include "directory/store/guard/guard.h"
 #include "directory/store/store.h"
-#include "program/kind/directory_network.h"
+#include "program/kind/peer_network.h"
 #include "supervisor/child/child.h"
 
 /* Implemented by program/directory.c, program/directory_ldap.c and program/directory_postgresql.c.
@@ -18,7 +18,7 @@ struct directory_backend {
 	/* Called before the sandbox is entered; may be NULL. As in struct child_program. */
 	int (*open)(struct child *child);
 	/* Called in the sandbox. 0 and *STORE_OUT; or -errno, with a sentence in WHY. */
-	int (*start)(struct child *child, const struct directory_network *network,
+	int (*start)(struct child *child, const struct peer_network *network,
 		     struct directory_store **store_out, struct buffer *why);
 };
 

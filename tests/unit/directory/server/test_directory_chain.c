@@ -34,7 +34,8 @@ struct host {
 	struct directory_store *store;
 	struct memory_store *memory; /* the same, or NULL: a relay */
 	struct directory_server *server;
-	struct directory_acceptor *acceptor;
+	struct directory_acceptor admission;
+	struct transport_acceptor *acceptor;
 };
 
 static struct host hosts[2];
@@ -86,13 +87,14 @@ static void on_accepted(void *context, const struct directory_transport *transpo
 static void open_host(struct host *host)
 {
 	host->server = directory_server_new(loop, host->store, config);
-	host->acceptor = directory_acceptor_new(loop, host->listening, server_tls,
-						&config->directory, on_accepted, host);
+	host->admission = (struct directory_acceptor){&config->directory, on_accepted, host};
+	host->acceptor = transport_acceptor_new(loop, host->listening, server_tls,
+						&directory_acceptor_handler, &host->admission);
 }
 
 static void close_host(struct host *host)
 {
-	directory_acceptor_free(host->acceptor);
+	transport_acceptor_free(host->acceptor);
 	directory_server_free(host->server);
 	host->acceptor = NULL;
 	host->server = NULL;

@@ -4,6 +4,7 @@
 #include "base/timestamp.h"
 #include "directory/client/dialer.h"
 #include "directory/server/acceptor.h"
+#include "directory/wire/transport_acceptor.h"
 #include "directory/server/server.h"
 #include "loop_signer.h"
 #include "os/clock.h"
@@ -51,7 +52,8 @@ struct scene {
 	struct loop_signer *signer;
 	struct tls_context *server_tls;
 	struct tls_context *client_tls;
-	struct directory_acceptor *acceptor;
+	struct directory_acceptor admission;
+	struct transport_acceptor *acceptor;
 	struct directory_tls_dialer *dialer;
 	struct dialled dialled[DIALS_MAX];
 };
@@ -153,8 +155,9 @@ static void open_scene(struct scene *scene, const char *server, const char *clie
 	scene->signer = loop_signer_new(loop);
 	scene->server_tls = open_tls(scene->signer, TLS_SERVER, server);
 	scene->client_tls = open_tls(scene->signer, TLS_CLIENT, client);
-	scene->acceptor = directory_acceptor_new(loop, scene->listening, scene->server_tls, &config,
-						 on_accepted, NULL);
+	scene->admission = (struct directory_acceptor){&config, on_accepted, NULL};
+	scene->acceptor = transport_acceptor_new(loop, scene->listening, scene->server_tls,
+						 &directory_acceptor_handler, &scene->admission);
 	scene->dialer = directory_tls_dialer_new(loop, scene->client_tls, NULL);
 }
 
@@ -175,7 +178,7 @@ static void close_scene(struct scene *scene)
 			scene->dialled[i].transport.close(scene->dialled[i].transport.state);
 	for (size_t i = 0; i < accepted_count; i++)
 		accepted[i].transport.close(accepted[i].transport.state);
-	directory_acceptor_free(scene->acceptor);
+	transport_acceptor_free(scene->acceptor);
 	directory_tls_dialer_free(scene->dialer);
 	tls_context_free(scene->server_tls);
 	tls_context_free(scene->client_tls);
@@ -282,7 +285,7 @@ static void a_server_that_says_nothing_is_given_up(void **state)
 
 	(void)state;
 	open_scene(&scene, "loopback-dir1.example.org", "mx1.example.org");
-	directory_acceptor_free(scene.acceptor);
+	transport_acceptor_free(scene.acceptor);
 	haste = 100;
 	scene.acceptor = NULL; /* the kernel takes the connection, nobody else does */
 	dial(&scene, 0, scene.server);
@@ -337,7 +340,7 @@ static void a_slow_handshake_ends(void **state)
 /* Nobody keeps others out by handshakes that he does not go on with. */
 static void the_oldest_handshake_gives_way(void **state)
 {
-	static int clients[DIRECTORY_HANDSHAKES_MAX];
+	static int clients[TRANSPORT_HANDSHAKES_MAX];
 	struct scene scene;
 	char byte;
 
@@ -383,7 +386,7 @@ static void dials_are_cancelled(void **state)
 	/* a new configuration */
 	dial(&scene, 6, scene.server);
 	directory_tls_dialer_configure(scene.dialer, scene.client_tls);
-	directory_acceptor_configure(scene.acceptor, scene.server_tls, &config);
+	transport_acceptor_configure(scene.acceptor, scene.server_tls);
 	run();
 	assert_int_equal(scene.dialled[6].error, 0);
 	close_scene(&scene);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: ISC
-#include "program/kind/directory_network.h"
+#include "program/kind/peer_network.h"
 #include "base/panic.h"
 #include "directory/client/dialer.h"
-#include "directory/server/acceptor.h"
+#include "directory/wire/transport_acceptor.h"
 #include "keys/client.h"
-#include "log/event.h"
 #include "tls/mutual.h"
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +13,7 @@
 /* A listening socket. */
 struct listener {
 	char name[192]; /* given by the supervisor */
-	struct directory_acceptor *acceptor;
+	struct transport_acceptor *acceptor;
 	struct listener *next;
 };
 
@@ -23,9 +22,11 @@ struct contexts { /* NULL: none */
 	struct tls_context *client;
 };
 
-struct directory_network {
+struct peer_network {
 	struct child *child;
-	struct directory_server *server; /* NULL: no clients are accepted */
+	const struct peer_network_kind *kind;
+	bool is_listening;               /* peers are accepted */
+	void *context;                   /* of the kind's handler, while they are */
 	struct keys *keys;               /* NULL: not needed so far */
 	struct os_timer *patience;       /* runs while the set lacks what is wanted */
 	struct contexts contexts;
@@ -34,9 +35,22 @@ struct directory_network {
 	struct listener *listeners;
 };
 
-static const struct config_directory *config_of(const struct directory_network *network)
+static const struct config *config_of(const struct peer_network *network)
 {
-	return &network->child->config->directory;
+	return network->child->config;
+}
+
+static bool dials_peers(const struct peer_network *network)
+{
+	return network->kind->dials(config_of(network));
+}
+
+static bool has_peers(const struct peer_network *network)
+{
+	size_t count;
+
+	(void)network->kind->listens(config_of(network), &count);
+	return count > 0 || dials_peers(network);
 }
 
 /* --- contexts --- */
@@ -50,17 +64,17 @@ static int open_wanted_tls_context(enum tls_side side, bool is_wanted,
 	return is_wanted ? tls_mutual_open(side, settings, context_out, reason) : 0;
 }
 
-static struct tls_mutual_settings find_settings(const struct directory_network *network)
+static struct tls_mutual_settings find_settings(const struct peer_network *network)
 {
 	const struct keys_set *set = keys_set(network->keys);
 
 	return (struct tls_mutual_settings){
 		.chain = keys_set_find(set->certificates, set->certificate_count,
-				       STR(CONFIG_DIRECTORY_CERTIFICATE)),
+				       str_from(network->kind->certificate)),
 		.authorities = keys_set_find(set->authorities, set->authority_count,
-					     str_from(config_of(network)->authority)),
+					     str_from(network->kind->authority(config_of(network)))),
 		.signer = keys_signer(network->keys),
-		.protocol = DIRECTORY_TLS_PROTOCOL,
+		.protocol = network->kind->protocol,
 	};
 }
 
@@ -69,11 +83,11 @@ static bool is_complete_tls_setting(const struct tls_mutual_settings *settings)
 	return settings->chain.length > 0 && settings->authorities.length > 0;
 }
 
-static int open_contexts(const struct directory_network *network, struct contexts *out,
+static int open_contexts(const struct peer_network *network, struct contexts *out,
 			 struct buffer *reason)
 {
-	const struct config_directory *config = config_of(network);
 	const struct tls_mutual_settings settings = find_settings(network);
+	size_t listen_count;
 	int error;
 
 	if (!is_complete_tls_setting(&settings)) {
@@ -82,11 +96,12 @@ static int open_contexts(const struct directory_network *network, struct context
 						     : "there are no authorities that can be used");
 		return -ENOENT;
 	}
-	error = open_wanted_tls_context(TLS_SERVER, config->listen_count > 0, &settings,
+	(void)network->kind->listens(config_of(network), &listen_count);
+	error = open_wanted_tls_context(TLS_SERVER, listen_count > 0, &settings,
 					&out->server, reason);
 	if (error < 0)
 		return error;
-	error = open_wanted_tls_context(TLS_CLIENT, config_directory_dials(config), &settings,
+	error = open_wanted_tls_context(TLS_CLIENT, dials_peers(network), &settings,
 					&out->client, reason);
 	if (error < 0)
 		tls_context_free(out->server);
@@ -102,32 +117,32 @@ static void free_contexts(const struct contexts *contexts)
 /* What cannot be opened leaves the former ones in force. */
 static void renew_tls_contexts_now(void *context)
 {
-	struct directory_network *network = context;
+	struct peer_network *network = context;
 	const struct contexts old = network->contexts;
 	struct buffer reason CLEANUP(buffer_clear) = {0};
 	struct contexts new;
 
 	if (open_contexts(network, &new, &reason) < 0) {
-		log_event(EVENT_DIRECTORY_ERROR, log_string(operation, "use certificates"),
-			  log_str(reason, buffer_view(&reason)));
+		buffer_append_byte(&reason, '\0');
+		network->kind->complain("use certificates", buffer_data(&reason));
 		return;
 	}
 	network->contexts = new;
 	for (struct listener *listener = network->listeners; listener != NULL;
 	     listener = listener->next)
-		directory_acceptor_configure(listener->acceptor, new.server, config_of(network));
+		transport_acceptor_configure(listener->acceptor, new.server);
 	if (network->dialer != NULL)
 		directory_tls_dialer_configure(network->dialer, new.client);
 	free_contexts(&old);
 }
 
-static void renew_contexts(struct directory_network *network)
+static void renew_contexts(struct peer_network *network)
 {
 	struct tls_mutual_settings settings;
 
 	os_timer_stop(network->patience);
 	if (network->keys == NULL || keys_set(network->keys) == NULL ||
-	    !config_directory_has_tls(config_of(network)))
+	    !has_peers(network))
 		return;
 	settings = find_settings(network);
 	if (is_complete_tls_setting(&settings))
@@ -136,18 +151,20 @@ static void renew_contexts(struct directory_network *network)
 		os_timer_start(network->patience, KEYS_PATIENCE_US);
 }
 
-int directory_network_open(struct child *child, struct directory_network **network_out)
+int peer_network_open(struct child *child, const struct peer_network_kind *kind,
+		      struct peer_network **network_out)
 {
-	struct directory_network *network = memory_alloc_zero(1, sizeof *network);
+	struct peer_network *network = memory_alloc_zero(1, sizeof *network);
 	int error;
 
 	network->child = child;
+	network->kind = kind;
 	network->patience = os_timer_new(child->loop, renew_tls_contexts_now, network);
-	if (config_directory_dials(config_of(network))) {
+	if (dials_peers(network)) {
 		error = dns_resolver_new(child->loop, child->config->dns_server,
 					 &network->resolver);
 		if (error < 0) {
-			directory_network_free(network);
+			peer_network_free(network);
 			return error;
 		}
 		network->dialer = directory_tls_dialer_new(child->loop, NULL, network->resolver);
@@ -156,22 +173,14 @@ int directory_network_open(struct child *child, struct directory_network **netwo
 	return 0;
 }
 
-const struct directory_dialer *directory_network_dialer(const struct directory_network *network)
+const struct directory_dialer *peer_network_dialer(const struct peer_network *network)
 {
 	return network->dialer != NULL ? directory_tls_dialer(network->dialer) : NULL;
 }
 
 /* --- clients --- */
 
-static void on_directory_client_accepted(void *context, const struct directory_transport *transport,
-					 unsigned roles, const char *peer)
-{
-	struct directory_network *network = context;
-
-	directory_server_accept(network->server, transport, roles, peer);
-}
-
-static struct listener *find_network_listener(const struct directory_network *network,
+static struct listener *find_network_listener(const struct peer_network *network,
 					      const char *name)
 {
 	for (struct listener *listener = network->listeners; listener != NULL;
@@ -181,7 +190,7 @@ static struct listener *find_network_listener(const struct directory_network *ne
 	return NULL;
 }
 
-static void open_network_listener(struct directory_network *network, const char *name)
+static void open_network_listener(struct peer_network *network, const char *name)
 {
 	int socket = child_socket(network->child, name);
 	struct listener *listener;
@@ -191,43 +200,46 @@ static void open_network_listener(struct directory_network *network, const char 
 	listener = memory_alloc_zero(1, sizeof *listener);
 	snprintf(listener->name, sizeof listener->name, "%s", name);
 	listener->acceptor =
-		directory_acceptor_new(network->child->loop, socket, network->contexts.server,
-				       config_of(network), on_directory_client_accepted, network);
+		transport_acceptor_new(network->child->loop, socket, network->contexts.server,
+				       network->kind->handler, network->context);
 	listener->next = network->listeners;
 	network->listeners = listener;
 }
 
-static void name_network_listener(const struct config_endpoint *endpoint, char name[192])
+static void name_network_listener(const struct peer_network *network,
+				  const struct config_endpoint *endpoint, char name[192])
 {
-	snprintf(name, 192, "directory %s", endpoint->text);
+	snprintf(name, 192, "%s %s", network->kind->socket, endpoint->text);
 }
 
-static void open_network_listeners(struct directory_network *network)
+static void open_network_listeners(struct peer_network *network)
 {
-	const struct config_directory *config = config_of(network);
+	size_t count;
+	const struct config_endpoint *listens = network->kind->listens(config_of(network), &count);
 	char name[192];
 
-	for (size_t i = 0; i < config->listen_count && network->contexts.server != NULL; i++) {
-		name_network_listener(&config->listens[i], name);
+	for (size_t i = 0; i < count && network->contexts.server != NULL; i++) {
+		name_network_listener(network, &listens[i], name);
 		open_network_listener(network, name);
 	}
 }
 
-static bool is_listener_wanted(const struct directory_network *network,
+static bool is_listener_wanted(const struct peer_network *network,
 			       const struct listener *listener)
 {
-	const struct config_directory *config = config_of(network);
+	size_t count;
+	const struct config_endpoint *listens = network->kind->listens(config_of(network), &count);
 	char name[192];
 
-	for (size_t i = 0; i < config->listen_count; i++) {
-		name_network_listener(&config->listens[i], name);
+	for (size_t i = 0; i < count; i++) {
+		name_network_listener(network, &listens[i], name);
 		if (strcmp(name, listener->name) == 0)
-			return network->server != NULL;
+			return network->is_listening;
 	}
 	return false;
 }
 
-static void close_network_listeners(struct directory_network *network)
+static void close_network_listeners(struct peer_network *network)
 {
 	struct listener **place = &network->listeners;
 
@@ -239,7 +251,7 @@ static void close_network_listeners(struct directory_network *network)
 			continue;
 		}
 		*place = listener->next;
-		directory_acceptor_free(listener->acceptor);
+		transport_acceptor_free(listener->acceptor);
 		free(listener);
 	}
 }
@@ -248,53 +260,50 @@ static void close_network_listeners(struct directory_network *network)
 
 static void on_tls_files_changed(void *context)
 {
-	struct directory_network *network = context;
+	struct peer_network *network = context;
 
 	renew_contexts(network);
-	if (network->server != NULL)
+	if (network->is_listening)
 		open_network_listeners(network);
 }
 
 /* Once it exists it stays, as handshakes may need it. */
-static void ask_for_keys(struct directory_network *network)
+static void ask_for_keys(struct peer_network *network)
 {
 	char path[108];
 
-	if (network->keys != NULL || !config_directory_has_tls(config_of(network)))
+	if (network->keys != NULL || !has_peers(network))
 		return;
 	child_path(network->child, "keys", path);
 	network->keys = keys_new(network->child->loop, path, on_tls_files_changed, network);
 }
 
-void directory_network_listen(struct directory_network *network, struct directory_server *server)
+void peer_network_listen(struct peer_network *network, void *context)
 {
-	network->server = server;
+	network->is_listening = true;
+	network->context = context;
 	ask_for_keys(network);
 }
 
-/* A relay that begins or ceases to use TCP needs a new process. */
-void directory_network_configure(struct directory_network *network)
+/* One that begins or ceases to dial needs a new process. */
+void peer_network_configure(struct peer_network *network)
 {
 	close_network_listeners(network);
-	for (struct listener *listener = network->listeners; listener != NULL;
-	     listener = listener->next)
-		directory_acceptor_configure(listener->acceptor, network->contexts.server,
-					     config_of(network));
 	ask_for_keys(network);
 	on_tls_files_changed(network);
 }
 
-void directory_network_stop(struct directory_network *network)
+void peer_network_stop(struct peer_network *network)
 {
-	network->server = NULL;
+	network->is_listening = false;
 	close_network_listeners(network);
 }
 
-void directory_network_free(struct directory_network *network)
+void peer_network_free(struct peer_network *network)
 {
 	if (network == NULL)
 		return;
-	directory_network_stop(network);
+	peer_network_stop(network);
 	directory_tls_dialer_free(network->dialer);
 	dns_resolver_free(network->resolver);
 	free_contexts(&network->contexts);
