@@ -133,6 +133,7 @@ static unsigned calls_for_mailboxes(const struct config *config)
 static const struct sandbox_profile profiles[] = {
 	{"smtpd", OS_SANDBOX_SPACE, {{0}}},
 	{"qmtpd", OS_SANDBOX_SPACE, {{0}}},
+	{"noded", OS_SANDBOX_SPACE | OS_SANDBOX_KEEP_ALIVE, {{0}}},
 	{"queue",
 	 OS_SANDBOX_OPEN | OS_SANDBOX_CHANGE,
 	 {{SANDBOX_IN_QUEUE, "pid", KEEP},
@@ -172,6 +173,7 @@ static const struct sandbox_profile profiles[] = {
 	{"decode", 0, {{0}}},
 	{"remote", OS_SANDBOX_CONNECT | OS_SANDBOX_DNS, {{0}}, calls_for_remote},
 	{"lmtp", OS_SANDBOX_CONNECT, {{0}}, calls_for_names},
+	{"handover", OS_SANDBOX_CONNECT | OS_SANDBOX_DNS | OS_SANDBOX_KEEP_ALIVE, {{0}}},
 	{"local",
 	 OS_SANDBOX_OPEN | OS_SANDBOX_CHANGE,
 	 {{SANDBOX_IN_MAILBOXES, "", KEEP | OS_SANDBOX_FOLDERS},

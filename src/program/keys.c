@@ -9,7 +9,8 @@ static void allow_users_of_keys(struct child *child, struct keys_server *server)
 {
 	const uid_t users[] = {child_user(child, "smtpd"), child_user(child, "qmtpd"),
 			       child_user(child, "remote"), child_user(child, "lmtp"),
-			       child_user(child, "directory")};
+			       child_user(child, "directory"), child_user(child, "handover"),
+			       child_user(child, "noded")};
 
 	const uid_t acceptors[] = {child_user(child, "smtpd"), child_user(child, "qmtpd")};
 

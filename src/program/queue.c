@@ -113,6 +113,7 @@ static void find_peers(const struct child *child, struct queue_server_peers *pee
 			   2 * sessions + 4 * QUEUE_OPEN_MAX, config->maxrecipients},
 		.packages = {child_user(child, "qmtpd"), 3, 2 * config->maxsessions + PACKAGES_MAX,
 			     config->maxrecipients},
+		.nodes = {child_user(child, "noded"), 3, PACKAGES_MAX, DIRECTORY_LIST_MAX},
 		.list = {child_user(child, "list"), 2, OTHERS_OPEN_MAX, DIRECTORY_LIST_MAX},
 		.reports = {child_user(child, "policy"), 2, REPORTS_OPEN_MAX, 1},
 		.users = {config->maxrecipients, config->maxsize},

@@ -10,7 +10,7 @@
 #include "config/config.h"
 
 enum {
-	SUPERVISOR_PROGRAMS = 18,
+	SUPERVISOR_PROGRAMS = 20,
 };
 
 /* The order of a stop: first the intake, while what it has accepted can still be queued; then the

@@ -204,7 +204,7 @@ static int keep_bound_socket(struct supervisor *supervisor, struct bound_socket 
 	return 0;
 }
 
-/* USE: "listen", "qmtp", "directory", "socketmap". */
+/* USE: "listen", "qmtp", "node", "directory", "socketmap". */
 static int bind_listen(struct supervisor *supervisor, const char *use,
 		       const struct config_endpoint *endpoint)
 {
@@ -287,6 +287,9 @@ int supervisor_bind_sockets(struct supervisor *supervisor, const struct config *
 		error = bind_listens(supervisor, use_of_bound_listen(&config->listens[i]),
 				     config->listens[i].addresses,
 				     config->listens[i].address_count);
+	if (error == 0)
+		error = bind_listens(supervisor, "node", config->node.listens,
+				     config->node.listen_count);
 	if (error == 0)
 		error = bind_listens(supervisor, "directory", directory->listens,
 				     directory->listen_count);

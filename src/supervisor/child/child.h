@@ -50,7 +50,7 @@ enum child_message {
 enum { CHILD_SOCKETS_MAX = 2 * CONFIG_ADDRESSES_MAX + 32 };
 
 struct child_socket {
-	char name[192]; /* "listen 0.0.0.0:25", "qmtp 0.0.0.0:209", "queue", "send", "notify",
+	char name[192]; /* "listen 0.0.0.0:25", "qmtp 0.0.0.0:209", "node 0.0.0.0:2626", "queue", "send", "notify",
 			 * "directory", "directory 0.0.0.0:7071", "socketmap 127.0.0.1:7072" */
 	int descriptor;
 };
