@@ -236,6 +236,7 @@ static void look_at_record(struct survey *survey, const struct directory_record 
 	case DIRECTORY_SERVER:
 		look_at_server(survey, record);
 		break;
+	case DIRECTORY_NODE: /* names nothing else of the directory */
 	case DIRECTORY_NO_TABLE:
 	case DIRECTORY_MEMBERSHIP:
 	case DIRECTORY_LISTED_TABLES:

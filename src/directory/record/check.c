@@ -88,6 +88,7 @@ static int check_key(struct check *check, struct str *key_out)
 		[DIRECTORY_MEMBER] = "two addresses with a space between, LIST and MEMBER",
 		[DIRECTORY_USER] = "a local part or an address",
 		[DIRECTORY_SERVER] = "a local part or an address",
+		[DIRECTORY_NODE] = "a host name of at most 64 of a-z, 0-9, - and .",
 		[DIRECTORY_MEMBERSHIP] = "two addresses with a space between, MEMBER and LIST",
 	};
 	const struct directory_key *key = &check->input->key;
@@ -95,7 +96,7 @@ static int check_key(struct check *check, struct str *key_out)
 	if (key->table == DIRECTORY_NO_TABLE || key->table >= DIRECTORY_LISTED_TABLES)
 		return refuse_record(check,
 				     "there is no such table; allowed: domain, address, member, "
-				     "user, server");
+				     "user, server, node");
 	buffer_reset(&check->scratch);
 	if (directory_key_normalize(key->table, key->name, &check->scratch) < 0) {
 		(void)append_found_text(check, "the key", key->name);

@@ -22,6 +22,9 @@ static const char *const CONSTRAINT_VALUES[] = {
 	[DIRECTORY_VALUE_QUOTA] = "? NOT LIKE '% %' AND (? = 'none' OR ? BETWEEN '0' AND '9z')",
 	[DIRECTORY_VALUE_POST] = "? IN ('anyone', 'members', 'owners')",
 	[DIRECTORY_VALUE_STATE] = "? IN ('active', 'deferred', 'disabled')",
+	[DIRECTORY_VALUE_GROUP] = "? = lower(?) AND length(?) <= 32 AND ? NOT LIKE '% %'",
+	[DIRECTORY_VALUE_WEIGHT] = "? BETWEEN '1' AND '9z' AND length(?) <= 3",
+	[DIRECTORY_VALUE_NODE_STATE] = "? IN ('active', 'draining', 'away')",
 };
 
 static const struct {
@@ -35,6 +38,8 @@ static const struct {
 	[DIRECTORY_MEMBER] = {"? = lower(?) AND ? LIKE '%_@_%'", "an address in lower case"},
 	[DIRECTORY_USER] = {"? <> '' AND ? = lower(?)", "a name in lower case"},
 	[DIRECTORY_SERVER] = {"? <> '' AND ? = lower(?)", "a name in lower case"},
+	[DIRECTORY_NODE] = {"? <> '' AND ? = lower(?) AND length(?) <= 64 AND ? NOT LIKE '% %'",
+			    "the name of a host in lower case, at most 64 bytes"},
 };
 
 static const struct {

@@ -265,6 +265,32 @@ static int append_catch_all(struct str text, struct buffer *out)
 	return 0;
 }
 
+static bool is_node_label(struct str label)
+{
+	if (label.length == 0 || label.length > 63 || label.data[0] == '-' ||
+	    label.data[label.length - 1] == '-')
+		return false;
+	for (size_t i = 0; i < label.length; i++)
+		if (!is_of_character_class(label.data[i], LABEL) || label.data[i] == '_')
+			return false;
+	return true;
+}
+
+static int append_node_name(struct str text, struct buffer *out)
+{
+	struct str rest = text;
+	struct str label;
+	bool is_name = text.length > 0 && text.length <= DIRECTORY_NODE_NAME_MAX;
+
+	while (is_name && str_split(&rest, '.', &label))
+		is_name = is_node_label(label);
+	if (!is_name)
+		return -EINVAL;
+	for (size_t i = 0; i < text.length; i++)
+		buffer_append_byte(out, lower_ascii_letter(text.data[i]));
+	return 0;
+}
+
 int directory_key_normalize(enum directory_table table, struct str text, struct buffer *out)
 {
 	switch (table) {
@@ -282,6 +308,8 @@ int directory_key_normalize(enum directory_table table, struct str text, struct 
 		if (directory_key_local(text, out) == 0)
 			return 0;
 		return directory_key_address(text, out);
+	case DIRECTORY_NODE:
+		return append_node_name(text, out);
 	case DIRECTORY_NO_TABLE:
 	case DIRECTORY_LISTED_TABLES:
 		break;

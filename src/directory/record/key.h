@@ -11,7 +11,9 @@
  * (RFC 5321 section 4.1.2), and then in one way. An address has at most 320 bytes. So
  * "Ann"@Example.ORG becomes ann@example.org, "a\ b"@d becomes "a b"@d, and JOSÉ in NFD becomes
  * josé. mail_address_parse() accepts every key that is an address, and its domain is what follows
- * the last '@'. Names of users and servers follow the rules of a local part, or are addresses.
+ * the last '@'. Names of users and servers follow the rules of a local part, or are addresses. The
+ * name of a node is of labels of 1 to 63 letters, digits and '-', in lower case, with dots between;
+ * no '-' at either end of a label; at most 64 bytes. So it is never a hidden file, "." or "..".
  */
 #ifndef DIRECTORY_RECORD_KEY_H
 #define DIRECTORY_RECORD_KEY_H

@@ -5,13 +5,10 @@
 const char *directory_table_name(enum directory_table table)
 {
 	static const char *const names[DIRECTORY_LISTED_TABLES] = {
-		[DIRECTORY_NO_TABLE] = "",
-		[DIRECTORY_DOMAIN] = "domain",
-		[DIRECTORY_ADDRESS] = "address",
-		[DIRECTORY_MEMBER] = "member",
-		[DIRECTORY_USER] = "user",
-		[DIRECTORY_SERVER] = "server",
-		[DIRECTORY_MEMBERSHIP] = "membership",
+		[DIRECTORY_NO_TABLE] = "",       [DIRECTORY_DOMAIN] = "domain",
+		[DIRECTORY_ADDRESS] = "address", [DIRECTORY_MEMBER] = "member",
+		[DIRECTORY_USER] = "user",       [DIRECTORY_SERVER] = "server",
+		[DIRECTORY_NODE] = "node",       [DIRECTORY_MEMBERSHIP] = "membership",
 	};
 
 	return table < DIRECTORY_LISTED_TABLES ? names[table] : "";

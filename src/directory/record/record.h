@@ -31,6 +31,9 @@
  *            "SCRAM-SHA-1$..." (directory/record/password.h)
  *   server   NAME                       service*, address
  *            address: HOST:PORT (mail/server.h), one that the service lists
+ *   node     NAME, as of a host         address*, group+, weight, state
+ *            address: HOST:PORT, where the node takes mail of other nodes; weight: 1 to 100;
+ *            state = active | draining | away
  *
  * Keys are in canonical form (directory/record/key.h), so two ways to write an address are one
  * record. These are plain values: texts are views of memory that somebody else owns.
@@ -49,6 +52,7 @@ enum directory_table {
 	DIRECTORY_MEMBER,
 	DIRECTORY_USER,
 	DIRECTORY_SERVER,
+	DIRECTORY_NODE,
 	DIRECTORY_TABLES,
 	/* The records of MEMBER by member: keys are "MEMBER LIST". It can only be listed. */
 	DIRECTORY_MEMBERSHIP = DIRECTORY_TABLES,
@@ -56,9 +60,11 @@ enum directory_table {
 };
 
 enum {
-	DIRECTORY_KEY_MAX = 768,     /* bytes: two addresses and a space */
-	DIRECTORY_FIELD_MAX = 1024,  /* bytes of a value */
-	DIRECTORY_FIELDS_MAX = 1000, /* of a record; so many targets can a forward have at most */
+	DIRECTORY_KEY_MAX = 768,      /* bytes: two addresses and a space */
+	DIRECTORY_FIELD_MAX = 1024,   /* bytes of a value */
+	DIRECTORY_FIELDS_MAX = 1000,  /* of a record; so many targets can a forward have at most */
+	DIRECTORY_NODE_NAME_MAX = 64, /* bytes: it is the name of a file in the queue, too */
+	DIRECTORY_NODE_WEIGHT_MAX = 100,
 };
 
 /* Field "state" of an address or user. An address gets no mail, not even through the catch-all, if

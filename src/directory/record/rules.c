@@ -77,13 +77,21 @@ static const struct directory_rule server_rules[] = {
 	{0},
 };
 
+static const struct directory_rule node_rules[] = {
+	{NULL, "address", VALUE(SERVER), REQUIRED, "where it takes mail of other nodes"},
+	{NULL, "group", VALUE(GROUP), SEVERAL, "of nodes, to which the configuration hands mail"},
+	{NULL, "weight", VALUE(WEIGHT), 0, "its share among the nodes of a group, else 1"},
+	{NULL, "state", VALUE(NODE_STATE), 0, "whether it takes mail of other nodes"},
+	{0},
+};
+
 static const struct directory_rule no_rules[] = {{0}};
 
 const struct directory_rule *const directory_rules[DIRECTORY_LISTED_TABLES] = {
 	[DIRECTORY_NO_TABLE] = no_rules,     [DIRECTORY_DOMAIN] = domain_rules,
 	[DIRECTORY_ADDRESS] = address_rules, [DIRECTORY_MEMBER] = no_rules,
 	[DIRECTORY_USER] = user_rules,       [DIRECTORY_SERVER] = server_rules,
-	[DIRECTORY_MEMBERSHIP] = no_rules,
+	[DIRECTORY_NODE] = node_rules,       [DIRECTORY_MEMBERSHIP] = no_rules,
 };
 
 const char *directory_kind_find(enum directory_table table, struct str kind)
@@ -102,7 +110,8 @@ static int copy_if(bool is_valid, struct str text, struct buffer *out)
 	return 0;
 }
 
-static int normalize_service(struct str text, struct buffer *out)
+/* The name of a service or of a group of nodes. */
+static int normalize_configured_name(struct str text, struct buffer *out)
 {
 	bool is_valid = text.length > 0 && text.length <= SERVICE_MAX;
 
@@ -198,6 +207,23 @@ static int normalize_password(struct str text, struct buffer *out)
 	return copy_if(is_valid, text, out);
 }
 
+static int normalize_weight(struct str text, struct buffer *out)
+{
+	uint64_t weight;
+
+	if (!str_to_u64(text, &weight) || weight < 1 || weight > DIRECTORY_NODE_WEIGHT_MAX)
+		return -EINVAL;
+	buffer_append_number(out, weight);
+	return 0;
+}
+
+static int normalize_node_state(struct str text, struct buffer *out)
+{
+	return copy_if(str_equal(text, STR("active")) || str_equal(text, STR("draining")) ||
+			       str_equal(text, STR("away")),
+		       text, out);
+}
+
 static int normalize_source(struct str text, struct buffer *out)
 {
 	bool is_valid = text.length > 0 && text.length <= SOURCE_MAX;
@@ -219,7 +245,7 @@ static const struct {
 	[VALUE(SENDERS)] = {normalize_senders,
 			    "addresses, LOCAL@DOMAIN, or @DOMAIN for all of a domain, with "
 			    "spaces between; at most 1024 bytes"},
-	[VALUE(SERVICE)] = {normalize_service, "a service: 1 to 32 of a-z, 0-9, _ and -"},
+	[VALUE(SERVICE)] = {normalize_configured_name, "a service: 1 to 32 of a-z, 0-9, _ and -"},
 	[VALUE(NAME)] = {normalize_user_name, "a name: a local part, or an address"},
 	[VALUE(FLAG)] = {normalize_flag, "yes, no"},
 	[VALUE(STATUS)] = {normalize_status, "4.x.x or 5.x.x"},
@@ -235,6 +261,9 @@ static const struct {
 		 "or none"},
 	[VALUE(POST)] = {normalize_post, "anyone, members, owners"},
 	[VALUE(STATE)] = {normalize_state, "active, deferred, disabled"},
+	[VALUE(GROUP)] = {normalize_configured_name, "a group: 1 to 32 of a-z, 0-9, _ and -"},
+	[VALUE(WEIGHT)] = {normalize_weight, "1 to 100"},
+	[VALUE(NODE_STATE)] = {normalize_node_state, "active, draining, away"},
 };
 
 const char *directory_value_allowed(enum directory_value value)

@@ -25,6 +25,9 @@ enum directory_value {
 	DIRECTORY_VALUE_QUOTA,  /* mail/mailbox/quota.h */
 	DIRECTORY_VALUE_STATE,
 	DIRECTORY_VALUE_POST,
+	DIRECTORY_VALUE_GROUP,  /* of nodes */
+	DIRECTORY_VALUE_WEIGHT, /* of a node among those of its group */
+	DIRECTORY_VALUE_NODE_STATE,
 };
 
 enum { DIRECTORY_RULE_REQUIRED = 1 << 0, DIRECTORY_RULE_SEVERAL = 1 << 1 };

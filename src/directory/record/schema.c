@@ -13,12 +13,15 @@ static const struct {
 	[DIRECTORY_MEMBER] = {"(list || ' ' || member)", {"list", "member"}},
 	[DIRECTORY_USER] = {"name", {"name"}},
 	[DIRECTORY_SERVER] = {"name", {"name"}},
+	[DIRECTORY_NODE] = {"name", {"name"}},
 	[DIRECTORY_MEMBERSHIP] = {"(member || ' ' || list)", {"member", "list"}},
 };
 
 const char *directory_schema_sql(const char *name)
 {
-	return strcmp(name, "user") == 0 ? "\"user\"" : name;
+	if (strcmp(name, "user") == 0)
+		return "\"user\"";
+	return strcmp(name, "group") == 0 ? "\"group\"" : name;
 }
 
 static const char *column_of(enum directory_table table, const char *field)

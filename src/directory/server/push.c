@@ -28,7 +28,7 @@ void push_hello(struct session *session)
 	} roles[] = {
 		{DIRECTORY_ROLE_READ, "read"},       {DIRECTORY_ROLE_SECRET, "secret"},
 		{DIRECTORY_ROLE_CHANGE, "change"},   {DIRECTORY_ROLE_LIST, "list"},
-		{DIRECTORY_ROLE_MEMBERS, "members"},
+		{DIRECTORY_ROLE_MEMBERS, "members"}, {DIRECTORY_ROLE_NODES, "nodes"},
 	};
 	const struct directory_server *server = session->server;
 	struct directory_frame frame;
@@ -45,12 +45,17 @@ void push_hello(struct session *session)
 		add_frame_of_word(&session->output, "down");
 }
 
-/* Whether the client is told of every change of the table: who may not list, but has passwords,
- * follows users. */
+/* Whether the client is told of every change of the table: who may not list follows users if it
+ * has passwords, and nodes if it has their role. */
 static bool watches_table(const struct session *session, enum directory_table table)
 {
-	return session->watches &&
-	       ((session->roles & DIRECTORY_ROLE_LIST) != 0 || table == DIRECTORY_USER);
+	unsigned roles = DIRECTORY_ROLE_LIST;
+
+	if (table == DIRECTORY_USER)
+		roles |= DIRECTORY_ROLE_SECRET;
+	if (table == DIRECTORY_NODE)
+		roles |= DIRECTORY_ROLE_NODES;
+	return session->watches && (session->roles & roles) != 0;
 }
 
 static bool may_hold_key(const struct session *session, enum directory_table table, uint64_t hash,

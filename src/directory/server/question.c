@@ -119,8 +119,9 @@ static void on_get(struct session *session, const struct words *words)
 	ask_get(question);
 }
 
-/* Looking up is not listing: whoever delivers knows the address. A list's mail needs its members;
- * and anybody may try whether the data can be read, by the first domain. */
+/* Looking up is not listing: whoever delivers knows the address. A list's mail needs its members,
+ * and who hands mail over the nodes; anybody may try whether the data can be read, by the first
+ * domain. */
 static bool may_list(const struct session *session, enum directory_table table,
 		     const struct words *words, uint64_t limit)
 {
@@ -131,7 +132,8 @@ static bool may_list(const struct session *session, enum directory_table table,
 			 str_find(prefix, '@') > 0 && prefix.data[prefix.length - 1] == ' ';
 
 	return (session->roles & DIRECTORY_ROLE_LIST) != 0 || is_probe ||
-	       ((session->roles & DIRECTORY_ROLE_MEMBERS) != 0 && is_of_one);
+	       ((session->roles & DIRECTORY_ROLE_MEMBERS) != 0 && is_of_one) ||
+	       ((session->roles & DIRECTORY_ROLE_NODES) != 0 && table == DIRECTORY_NODE);
 }
 
 static void on_list(struct session *session, const struct words *words)
@@ -354,10 +356,14 @@ static void on_since(struct session *session, const struct words *words)
 						  reply_missed, question);
 }
 
-/* Who authenticates users follows them, without learning which addresses there are. */
+/* Who authenticates users, or hands mail over to nodes, follows them, without learning which
+ * addresses there are. */
 static void on_watch(struct session *session, const struct words *words)
 {
-	if ((session->roles & (DIRECTORY_ROLE_LIST | DIRECTORY_ROLE_SECRET)) == 0)
+	static const unsigned watchers =
+		DIRECTORY_ROLE_LIST | DIRECTORY_ROLE_SECRET | DIRECTORY_ROLE_NODES;
+
+	if ((session->roles & watchers) == 0)
 		session_error(session, words->id, DIRECTORY_ERROR_DENIED, "Not with this role");
 	else
 		session->watches = true;

@@ -21,6 +21,7 @@ enum directory_role {
 	DIRECTORY_ROLE_CHANGE = 1 << 2,  /* put, del; with SECRET also every password */
 	DIRECTORY_ROLE_LIST = 1 << 3,    /* learn which keys there are: list, watch, since */
 	DIRECTORY_ROLE_MEMBERS = 1 << 4, /* list the members, and memberships, of an address */
+	DIRECTORY_ROLE_NODES = 1 << 5,   /* list and watch nodes, but nothing else */
 };
 
 struct directory_server;

@@ -469,7 +469,7 @@ def test_old_tables(shared, store):
     one = store(shared.conninfo("older"))
     one.put("server", "s2|service box|address s.test:24")
     one.wait_event("changed", None, "server", "s2")
-    assert shared.sql("SELECT schema FROM meta", database="older") == "5"
+    assert shared.sql("SELECT schema FROM meta", database="older") == "6"
     assert shared.sql("SELECT to_regclass('membership')", database="older") == "membership"
     assert shared.sql("SELECT address FROM server WHERE name = 's2'",
                       database="older") == "s.test:24"

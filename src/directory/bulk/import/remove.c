@@ -118,7 +118,7 @@ static int remove_tables(struct removal *removal)
 {
 	static const enum directory_table order[] = {DIRECTORY_MEMBER, DIRECTORY_ADDRESS,
 						     DIRECTORY_DOMAIN, DIRECTORY_USER,
-						     DIRECTORY_SERVER};
+						     DIRECTORY_SERVER, DIRECTORY_NODE};
 	int error = 0;
 
 	for (size_t i = 0; error == 0 && i < COUNT_OF(order); i++)

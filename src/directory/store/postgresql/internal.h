@@ -175,7 +175,7 @@ bool postgresql_setup_refuses_older(struct postgresql_setup *setup,
 /* Creates the tables, or upgrades those of an earlier version. */
 extern const char postgresql_schema[];
 
-enum { POSTGRESQL_SCHEMA = 5 };
+enum { POSTGRESQL_SCHEMA = 6 };
 
 /* A mark of a change: databases whose changes of the same version have different marks have
  * diverged. SQL, for a row of "change". */
@@ -211,8 +211,10 @@ bool postgresql_statement_sql(enum postgresql_statement statement,
  * parent: for an array or a call. */
 void postgresql_tables_write(const struct directory_schema schemas[DIRECTORY_TABLES],
 			     struct buffer *out);
-/* The number of triggers that postgresql_schema creates on them. */
-unsigned postgresql_trigger_count(const struct directory_schema schemas[DIRECTORY_TABLES]);
+/* Appends the number of triggers that postgresql_schema creates on those of them that are there, as
+ * an expression: tables of an earlier version are complete without those that came later. */
+void postgresql_trigger_count_write(const struct directory_schema schemas[DIRECTORY_TABLES],
+				    struct buffer *out);
 /* Reads the record at *ROW, and advances *ROW. False: it is malformed, which is logged; then it has
  * only a key, and *REASON_OUT says why. In memory of ARENA or of RESULT. */
 bool postgresql_record_take(const struct directory_schema *schema, const PGresult *result, int *row,

@@ -17,15 +17,16 @@ static void write_create_postgresql_table(const struct table *table, struct buff
 	const char *key = schema->key_columns[0];
 	const char *second = schema->key_columns[1];
 
-	buffer_append_format(out, "CREATE TABLE %s (\n\t%s text COLLATE \"C\" %s",
-			     directory_schema_sql(table->name), key,
-			     table->is_child || second != NULL ? "NOT NULL" : "PRIMARY KEY");
+	buffer_append_format(
+		out, "IF '%s' = ANY (made) THEN\nCREATE TABLE %s (\n\t%s text COLLATE \"C\" %s",
+		table->name, directory_schema_sql(table->name), key,
+		table->is_child || second != NULL ? "NOT NULL" : "PRIMARY KEY");
 	if (table->is_child)
 		buffer_append_format(out,
 				     ",\n\tposition integer NOT NULL DEFAULT 0"
 				     ",\n\t%s text COLLATE \"C\" NOT NULL"
 				     ",\n\tPRIMARY KEY (%s, position)",
-				     schema->child, key);
+				     directory_schema_sql(schema->child), key);
 	else if (second != NULL)
 		buffer_append_format(out, ",\n\t%s text COLLATE \"C\" NOT NULL", second);
 	for (size_t i = 0; !table->is_child && schema->columns[i].field != NULL; i++)
@@ -35,6 +36,7 @@ static void write_create_postgresql_table(const struct table *table, struct buff
 	if (second != NULL)
 		buffer_append_format(out, "CREATE UNIQUE INDEX %s_key ON %s (%s);\n", table->name,
 				     directory_schema_sql(table->name), schema->key);
+	buffer_append_string(out, "END IF;\n");
 }
 
 static void write_add_columns(const struct table *table, struct buffer *out)

@@ -56,11 +56,12 @@ static void write_about(const struct postgresql_setup *setup, struct buffer *out
 			     "SELECT set_config('default_transaction_isolation', '%s', false),",
 			     setup->may_change ? "read committed" : "repeatable read");
 	buffer_append_string(out, about_begin);
-	buffer_append_format(out,
-			     "(SELECT count(*) FROM pg_trigger WHERE NOT tgisinternal"
-			     " AND tgrelid = ANY (tables)) >= %u OR EXISTS (SELECT FROM pg_class"
-			     " WHERE oid = ANY (tables) AND relkind <> 'r') FROM (SELECT ARRAY[",
-			     postgresql_trigger_count(schemas));
+	buffer_append_string(out, "(SELECT count(*) FROM pg_trigger WHERE NOT tgisinternal"
+				  " AND tgrelid = ANY (tables)) >= ");
+	postgresql_trigger_count_write(schemas, out);
+	buffer_append_string(out,
+			     " OR EXISTS (SELECT FROM pg_class"
+			     " WHERE oid = ANY (tables) AND relkind <> 'r') FROM (SELECT ARRAY[");
 	postgresql_tables_write(schemas, out);
 	buffer_append_string(out, "] AS tables) AS ours");
 	buffer_append_byte(out, '\0');

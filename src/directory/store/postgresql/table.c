@@ -39,13 +39,13 @@ static void select_from(const struct directory_schema *schema, const char *key, 
 	for (size_t i = 0; schema->columns[i].field != NULL; i++)
 		buffer_append_format(out, ", r.%s", directory_schema_sql(schema->columns[i].name));
 	if (schema->child != NULL)
-		buffer_append_format(out, ", c.%s", schema->child);
+		buffer_append_format(out, ", c.%s", directory_schema_sql(schema->child));
 	buffer_append_format(out, " FROM %s AS r", source);
 	if (schema->child == NULL)
 		return;
 	/* for NULL the index is not even searched */
-	buffer_append_format(out, " LEFT JOIN %s AS c ON c.%s = CASE WHEN ", schema->child,
-			     schema->key_columns[0]);
+	buffer_append_format(out, " LEFT JOIN %s AS c ON c.%s = CASE WHEN ",
+			     directory_schema_sql(schema->child), schema->key_columns[0]);
 	write_kinds_with_children(schema, out);
 	buffer_append_format(out, " THEN r.%s END", schema->key_columns[0]);
 }
@@ -131,18 +131,21 @@ static void put_sql(const struct directory_schema *schema, struct buffer *out)
 static bool child_sql(enum postgresql_statement statement, const struct directory_schema *schema,
 		      struct buffer *out)
 {
+	const char *child;
+
 	if (schema->child == NULL)
 		return false;
+	child = directory_schema_sql(schema->child);
 	if (statement == POSTGRESQL_REMOVE_CHILDREN)
-		buffer_append_format(out, "DELETE FROM %s WHERE %s = ANY($1::text[])",
-				     schema->child, schema->key_columns[0]);
+		buffer_append_format(out, "DELETE FROM %s WHERE %s = ANY($1::text[])", child,
+				     schema->key_columns[0]);
 	else
 		buffer_append_format(
 			out,
 			"INSERT INTO %s (%s, position, %s)"
 			" SELECT k, p::integer, v FROM"
 			" unnest($1::text[], $2::text[], $3::text[]) AS rows (k, p, v)",
-			schema->child, schema->key_columns[0], schema->child);
+			child, schema->key_columns[0], child);
 	return true;
 }
 
@@ -179,21 +182,28 @@ void postgresql_tables_write(const struct directory_schema schemas[DIRECTORY_TAB
 				     directory_schema_sql(schemas[table].name));
 		separator = ", ";
 		if (schemas[table].child != NULL)
-			buffer_append_format(out, ", to_regclass('%s')::oid", schemas[table].child);
+			buffer_append_format(out, ", to_regclass('%s')::oid",
+					     directory_schema_sql(schemas[table].child));
 	}
 }
 
-unsigned postgresql_trigger_count(const struct directory_schema schemas[DIRECTORY_TABLES])
+void postgresql_trigger_count_write(const struct directory_schema schemas[DIRECTORY_TABLES],
+				    struct buffer *out)
 {
 	enum { OF_EACH_TABLE = 5, OF_CHILDREN = 3 };
-	unsigned count = 0;
+	const char *separator = "";
 
+	buffer_append_format(out, "%d * num_nonnulls(", OF_EACH_TABLE);
+	postgresql_tables_write(schemas, out);
+	buffer_append_format(out, ") + %d * num_nonnulls(", OF_CHILDREN);
 	for (unsigned table = DIRECTORY_NO_TABLE + 1; table < DIRECTORY_TABLES; table++) {
-		count += OF_EACH_TABLE;
-		if (schemas[table].child != NULL)
-			count += OF_EACH_TABLE + OF_CHILDREN;
+		if (schemas[table].child == NULL)
+			continue;
+		buffer_append_format(out, "%sto_regclass('%s')", separator,
+				     directory_schema_sql(schemas[table].child));
+		separator = ", ";
 	}
-	return count;
+	buffer_append_byte(out, ')');
 }
 
 /* ---- rows ---- */

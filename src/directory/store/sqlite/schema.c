@@ -86,6 +86,12 @@ static int make_sqlite_schema(struct sqlite_store *store)
 	return execute_all(store, &sql);
 }
 
+static bool has_table(struct sqlite_store *store, const char *table)
+{
+	return sqlite3_table_column_metadata(store->database, NULL, table, NULL, NULL, NULL, NULL,
+					     NULL, NULL) == SQLITE_OK;
+}
+
 static bool has_column_in_table(struct sqlite_store *store, const char *table, const char *column)
 {
 	return sqlite3_table_column_metadata(store->database, NULL, table, column, NULL, NULL, NULL,
@@ -105,14 +111,16 @@ static void write_missing(struct sqlite_store *store, enum directory_table table
 					     directory_schema_sql(schema->columns[i].name));
 }
 
-/* Adds missing columns to a file of an earlier version, has all records get checksums, and replaces
- * its triggers. */
+/* Adds missing tables and columns to a file of an earlier version, has all records get checksums,
+ * and replaces its triggers. */
 static int upgrade_sqlite_schema(struct sqlite_store *store)
 {
 	struct buffer sql CLEANUP(buffer_clear) = {0};
 
+	sqlite_schema_write_tables(store, &sql);
 	for (unsigned i = DIRECTORY_NO_TABLE + 1; i < DIRECTORY_TABLES; i++)
-		write_missing(store, i, &sql);
+		if (has_table(store, store->schemas[i].name))
+			write_missing(store, i, &sql);
 	if (!has_column_in_table(store, "meta", "total"))
 		buffer_append_string(&sql, "ALTER TABLE meta ADD COLUMN"
 					   " total INTEGER NOT NULL DEFAULT 0;\n");

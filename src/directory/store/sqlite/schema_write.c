@@ -17,14 +17,16 @@ static void write_create_sqlite_table(const struct table *table, struct buffer *
 	const char *key = schema->key_columns[0];
 
 	if (table->is_child) {
-		buffer_append_format(out,
-				     "CREATE TABLE %s(%s TEXT NOT NULL, position INTEGER NOT NULL"
-				     " DEFAULT 0, %s TEXT NOT NULL, PRIMARY KEY(%s, position))"
-				     " WITHOUT ROWID;\n",
-				     schema->child, key, schema->child, key);
+		buffer_append_format(
+			out,
+			"CREATE TABLE IF NOT EXISTS %s(%s TEXT NOT NULL, position INTEGER NOT NULL"
+			" DEFAULT 0, %s TEXT NOT NULL, PRIMARY KEY(%s, position))"
+			" WITHOUT ROWID;\n",
+			directory_schema_sql(schema->child), key,
+			directory_schema_sql(schema->child), key);
 		return;
 	}
-	buffer_append_format(out, "CREATE TABLE %s(%s TEXT NOT NULL",
+	buffer_append_format(out, "CREATE TABLE IF NOT EXISTS %s(%s TEXT NOT NULL",
 			     directory_schema_sql(schema->name), key);
 	if (schema->key_columns[1] != NULL)
 		buffer_append_format(out, ", %s TEXT NOT NULL", schema->key_columns[1]);
@@ -94,7 +96,9 @@ static void begin_trigger(const struct table *table, const char *word, const cha
 static void write_notes(const struct table *table, struct buffer *out)
 {
 	const struct directory_schema *schema = table->schema;
-	const char *child = table->is_child ? NULL : schema->child;
+	const char *child = table->is_child || schema->child == NULL
+				    ? NULL
+				    : directory_schema_sql(schema->child);
 	const char *key = schema->key_columns[0];
 
 	begin_trigger(table, "inserted", "AFTER INSERT", out);
@@ -178,11 +182,13 @@ static void write_each_sqlite_table(const struct sqlite_store *store,
 void sqlite_schema_write_tables(const struct sqlite_store *store, struct buffer *out)
 {
 	buffer_append_string(
-		out, "CREATE TABLE meta(version INTEGER NOT NULL, identity TEXT NOT NULL,"
-		     " schema INTEGER NOT NULL, total INTEGER NOT NULL DEFAULT 0);\n"
-		     "CREATE TABLE change(version INTEGER PRIMARY KEY, table_name TEXT NOT NULL,"
-		     " key TEXT NOT NULL, at INTEGER NOT NULL"
-		     " DEFAULT (CAST(strftime('%s', 'now') AS INTEGER)));\n");
+		out,
+		"CREATE TABLE IF NOT EXISTS meta(version INTEGER NOT NULL, identity TEXT NOT NULL,"
+		" schema INTEGER NOT NULL, total INTEGER NOT NULL DEFAULT 0);\n"
+		"CREATE TABLE IF NOT EXISTS change(version INTEGER PRIMARY KEY, table_name TEXT "
+		"NOT NULL,"
+		" key TEXT NOT NULL, at INTEGER NOT NULL"
+		" DEFAULT (CAST(strftime('%s', 'now') AS INTEGER)));\n");
 	write_each_sqlite_table(store, write_create_sqlite_table, out);
 }
 

@@ -23,7 +23,7 @@
 
 /* The number of its tables' schema, which is the file's user_version, too. An older file is
  * upgraded when it is opened, a newer one is not opened. */
-enum { SQLITE_STORE_SCHEMA = 6 };
+enum { SQLITE_STORE_SCHEMA = 7 };
 
 /* Opens the file at PATH, or creates it, readable by its owner only. 0 and *STORE_OUT; or, with a
  * sentence in WHY: -EINVAL, the file is not ours, or of a newer schema; -EIO, it is damaged; -EIO,

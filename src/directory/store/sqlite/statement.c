@@ -115,11 +115,12 @@ static void write_lost(const struct directory_schema *schema, struct buffer *out
 static bool write_child(enum sqlite_statement statement, const struct directory_schema *schema,
 			struct buffer *out)
 {
-	const char *child = schema->child;
 	const char *key = schema->key_columns[0];
+	const char *child;
 
-	if (child == NULL)
+	if (schema->child == NULL)
 		return false;
+	child = directory_schema_sql(schema->child);
 	if (statement == SQLITE_STATEMENT_GET_CHILDREN)
 		buffer_append_format(out, "SELECT %s FROM %s WHERE %s = ?1 ORDER BY position",
 				     child, child, key);

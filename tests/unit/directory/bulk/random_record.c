@@ -18,6 +18,8 @@ static const char *const LOCALS[] = {
 static const char *const DOMAINS[] = {"d.example", "e.example", "xn--bcher-kva.example",
 				      "localdomain"};
 
+static const char *const NODES[] = {"a1", "b2.example", "7"};
+
 /* What each kind of value may be; ADDRESS and KIND are made otherwise. */
 static const char *const SAMPLES[][8] = {
 	[DIRECTORY_VALUE_DOMAIN] = {"d.example", "e.example", "xn--bcher-kva.example"},
@@ -38,6 +40,9 @@ static const char *const SAMPLES[][8] = {
 	[DIRECTORY_VALUE_QUOTA] = {"1G", "500M,1000", "none"},
 	[DIRECTORY_VALUE_STATE] = {"active", "deferred", "disabled"},
 	[DIRECTORY_VALUE_POST] = {"anyone", "members", "owners"},
+	[DIRECTORY_VALUE_GROUP] = {"core", "out", "box-1"},
+	[DIRECTORY_VALUE_WEIGHT] = {"1", "9", "100"},
+	[DIRECTORY_VALUE_NODE_STATE] = {"active", "draining", "away"},
 };
 
 static uint64_t chance = 1;
@@ -150,6 +155,8 @@ static struct str pick_key(struct arena *arena, enum directory_table table)
 	case DIRECTORY_USER:
 	case DIRECTORY_SERVER:
 		return str_from(ANY(LOCALS));
+	case DIRECTORY_NODE:
+		return str_from(ANY(NODES));
 	default:
 		return random_address(arena);
 	}

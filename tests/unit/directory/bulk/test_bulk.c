@@ -291,7 +291,7 @@ static void test_postfix(void **state)
 	check_readings(BULK_MAILBOXES, mailbox_readings, COUNT_OF(mailbox_readings), &mailboxes);
 }
 
-#define TABLES "domain address member user server\n"
+#define TABLES "domain address member user server node\n"
 
 static const struct reading csv_readings[] = {
 	{"", ""},

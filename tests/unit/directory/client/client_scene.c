@@ -25,7 +25,7 @@ static void on_accept(void *context, unsigned events)
 	host->connections++;
 	if (host->real != NULL) {
 		directory_transport_plain(socket, &transport);
-		directory_server_accept(host->real, &transport, ALL, "test");
+		directory_server_accept(host->real, &transport, host->roles, "test");
 		return;
 	}
 	host_hang_up(host);
@@ -90,6 +90,7 @@ static void add_host(struct client_scene *scene, char kind)
 
 	host->loop = scene->loop;
 	host->config = scene->config;
+	host->roles = ALL;
 	snprintf(host->server, sizeof host->server, "unix:%.63s/%zu", scene->directory,
 		 scene->host_count);
 	host->path = host->server + strlen("unix:");

@@ -28,6 +28,8 @@ struct host {
 	struct directory_server *real; /* NULL: a peer */
 	struct directory_peer *peer;   /* of the last connection */
 	unsigned connections;
+	unsigned
+		roles; /* that a real server gives to its clients: all, unless a test sets others */
 };
 
 struct client_scene {

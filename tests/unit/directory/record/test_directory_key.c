@@ -154,6 +154,9 @@ static void addresses_have_one_form(void **state)
 	}
 }
 
+/* 63 bytes */
+#define NODE_LABEL "a23456789b123456789c123456789d123456789e123456789f123456789g123"
+
 static void other_tables_have_keys_of_their_own(void **state)
 {
 	static const struct key_case catch_alls[] = {
@@ -175,12 +178,42 @@ static void other_tables_have_keys_of_their_own(void **state)
 						{"a b", NULL},
 						{"", NULL},
 						{"@example.org", NULL}};
+	/* a node's name is that of a directory, too */
+	static const struct key_case nodes[] = {
+		{"A1", "a1"},
+		{"Mx-1.Example.org", "mx-1.example.org"},
+		{"7", "7"},
+		{NODE_LABEL, NODE_LABEL},
+		{NODE_LABEL ".", NULL},
+		{NODE_LABEL "a", NULL},
+		{"a." NODE_LABEL, NULL},
+		{"a23456789.123456789.123456789.123456789.123456789.123456789.1234",
+		 "a23456789.123456789.123456789.123456789.123456789.123456789.1234"},
+		{"a23456789.123456789.123456789.123456789.123456789.123456789.12345", NULL},
+		{"", NULL},
+		{".", NULL},
+		{"..", NULL},
+		{".a1", NULL},
+		{"a1.", NULL},
+		{"a..b", NULL},
+		{"-a", NULL},
+		{"a-", NULL},
+		{"a.-b", NULL},
+		{"a_1", NULL},
+		{"a/b", NULL},
+		{"a b", NULL},
+		{"a@b", NULL},
+		{"b\xc3\xbc"
+		 "cher",
+		 NULL},
+	};
 
 	(void)state;
 	check_cases(DIRECTORY_ADDRESS, catch_alls, COUNT_OF(catch_alls));
 	check_cases(DIRECTORY_MEMBER, members, COUNT_OF(members));
 	check_cases(DIRECTORY_USER, names, COUNT_OF(names));
 	check_cases(DIRECTORY_SERVER, names, COUNT_OF(names));
+	check_cases(DIRECTORY_NODE, nodes, COUNT_OF(nodes));
 	check_cases(DIRECTORY_NO_TABLE, &(struct key_case){"ann", NULL}, 1);
 }
 

@@ -85,6 +85,11 @@ static void records_have_one_form(void **state)
 		{"server s1|service box|address [2001:DB8:0::7]:024",
 		 "server s1|service box|address [2001:db8::7]:24"},
 		{"server s1|service box|address 192.0.2.7:24", NULL},
+		{"node A1.Example|state away|weight 010|group core|address B\xc3\xbc"
+		 "cher.Example:627|group out",
+		 "node a1.example|address xn--bcher-kva.example:627|group core|group out|weight 10"
+		 "|state away"},
+		{"node 7|address [2001:db8::7]:627", NULL},
 	};
 
 	(void)state;
@@ -104,7 +109,7 @@ static void what_is_wrong_is_named(void **state)
 		const char *reason;
 	} cases[] = {
 		{"none a|x y",
-		 "there is no such table; allowed: domain, address, member, user, server"},
+		 "there is no such table; allowed: domain, address, member, user, server, node"},
 		{"domain a b|kind local",
 		 "the key \"a b\" is none of table domain; allowed: a domain"},
 		{"address a|kind mailbox",
@@ -177,6 +182,22 @@ static void what_is_wrong_is_named(void **state)
 		 "for all of a domain, with spaces between; at most 1024 bytes"},
 		{"user ann|passwort x",
 		 "there is no field \"passwort\"; allowed: password, server, name, send_as, state"},
+		{"node a_1|address a:1",
+		 "the key \"a_1\" is none of table node; allowed: a host name of "
+		 "at most 64 of a-z, 0-9, - and ."},
+		{"node a1|group core",
+		 "field address is missing; allowed: HOST:PORT, with a name or an IPv4 address, or "
+		 "[IPV6]:PORT"},
+		{"node a1|address a:1|group Core",
+		 "field group is \"Core\"; allowed: a group: 1 to 32 of a-z, 0-9, _ and -"},
+		{"node a1|address a:1|weight 0", "field weight is \"0\"; allowed: 1 to 100"},
+		{"node a1|address a:1|weight 101", "field weight is \"101\"; allowed: 1 to 100"},
+		{"node a1|address a:1|weight 1 ", "field weight is \"1 \"; allowed: 1 to 100"},
+		{"node a1|address a:1|weight ", "field weight is \"\"; allowed: 1 to 100"},
+		{"node a1|address a:1|state deferred",
+		 "field state is \"deferred\"; allowed: active, draining, away"},
+		{"node a1|address a:1|weight 1|weight 2",
+		 "field weight comes again; allowed: once"},
 		{"server s1",
 		 "field service is missing; allowed: a service: 1 to 32 of a-z, 0-9, _ "
 		 "and -"},

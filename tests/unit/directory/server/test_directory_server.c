@@ -17,6 +17,7 @@
 enum {
 	LOOKUP = DIRECTORY_ROLE_READ,
 	MEMBERS = DIRECTORY_ROLE_READ | DIRECTORY_ROLE_MEMBERS,
+	NODES = DIRECTORY_ROLE_READ | DIRECTORY_ROLE_NODES,
 	READ = DIRECTORY_ROLE_READ | DIRECTORY_ROLE_LIST,
 	ALL = READ | DIRECTORY_ROLE_SECRET | DIRECTORY_ROLE_CHANGE,
 };
@@ -131,6 +132,7 @@ static void a_client_is_greeted(void **state)
 	} cases[] = {{0, "|3"},
 		     {LOOKUP, "|3|read"},
 		     {MEMBERS, "|3|read|members"},
+		     {NODES, "|3|read|nodes"},
 		     {READ, "|3|read|list"},
 		     {ALL, "|3|read|secret|change|list"}};
 	struct scene scene;
@@ -199,6 +201,11 @@ static const struct exchange {
 	{MEMBERS, "list|2|member|@||1", "err|2|denied|Not with this role"},
 	{MEMBERS, "list|2|member|list@example.org||1", "err|2|denied|Not with this role"},
 	{MEMBERS, "list|2|address|ann@example.org ||1", "err|2|denied|Not with this role"},
+	{MEMBERS, "list|2|node|||1", "err|2|denied|Not with this role"},
+	{NODES, "list|2|node|||1000", "val|2|0|3"},
+	{NODES, "list|2|domain|||2", "err|2|denied|Not with this role"},
+	{NODES, "list|2|member|list@example.org ||1", "err|2|denied|Not with this role"},
+	{NODES, "put|2|node|a1|address a.test:1", "err|2|denied|Not with this role"},
 	{READ, "ping|7", "ok|7|3"},
 	{0, "ping|7", "ok|7|3"},
 	{READ, "put|1|address|b@example.org|kind mailbox", "err|1|denied|Not with this role"},
@@ -490,6 +497,28 @@ static void who_authenticates_follows_users(void **state)
 	memory_store_put(scene.store, "address d@example.org|kind mailbox");
 	memory_store_put(scene.store, "user d@example.org|state disabled");
 	assert_string_equal(directory_peer_hear(peer), "new|5|user|d@example.org");
+	assert_string_equal(directory_peer_hear_now(peer), "nothing");
+	directory_peer_free(peer);
+	end(&scene);
+}
+
+/* Likewise who hands mail over to nodes. */
+static void who_hands_over_follows_nodes(void **state)
+{
+	struct directory_peer *peer;
+	struct scene scene;
+
+	(void)state;
+	begin(&scene, false);
+	peer = connect_with(&scene, NODES);
+	directory_peer_hear(peer);
+	directory_peer_say(peer, "watch");
+	check(peer, "ping|1", "ok|1|3");
+	memory_store_put(scene.store, "address d@example.org|kind mailbox");
+	memory_store_put(scene.store, "user d@example.org|state disabled");
+	memory_store_put(scene.store, "node a1|address a.example:627");
+	assert_string_equal(directory_peer_hear(peer), "new|6|node|a1");
+	check(peer, "list|2|node|||1000", "val|2|0|6|= a1|address a.example:627");
 	assert_string_equal(directory_peer_hear_now(peer), "nothing");
 	directory_peer_free(peer);
 	end(&scene);
@@ -932,6 +961,7 @@ int main(void)
 		cmocka_unit_test(an_answer_that_is_late_comes_before_the_news),
 		cmocka_unit_test(what_was_missed_is_told),
 		cmocka_unit_test(who_authenticates_follows_users),
+		cmocka_unit_test(who_hands_over_follows_nodes),
 		cmocka_unit_test(what_was_missed_is_not_for_everybody),
 		cmocka_unit_test(puts_of_a_turn_are_one_commit),
 		cmocka_unit_test(nothing_is_answered_wrongly_while_the_data_are_away),

@@ -9,10 +9,10 @@
 /* the tables of directory/record/record.h and directory/store/ldap/map/map.h, as SQL literals */
 #define ADDRESS     "2"
 #define MEMBER      "3"
-#define MEMBER_NAME "6"
-#define OWNER_NAME  "7"
-_Static_assert(DIRECTORY_ADDRESS == 2 && DIRECTORY_MEMBER == 3 && CLAIM_MEMBER_NAME == 6 &&
-		       CLAIM_OWNER_NAME == 7,
+#define MEMBER_NAME "100"
+#define OWNER_NAME  "101"
+_Static_assert(DIRECTORY_ADDRESS == 2 && DIRECTORY_MEMBER == 3 && CLAIM_MEMBER_NAME == 100 &&
+		       CLAIM_OWNER_NAME == 101 && (int)DIRECTORY_TABLES < (int)CLAIM_MEMBER_NAME,
 	       "numbers in SQL");
 
 static const char SCHEMA[] =
@@ -25,7 +25,13 @@ static const char SCHEMA[] =
 	" PRIMARY KEY(tbl, key, entry)) WITHOUT ROWID;"
 	"CREATE INDEX IF NOT EXISTS ldap_claim_entry ON ldap_claim(entry);"
 	"CREATE TABLE IF NOT EXISTS ldap_changed(tbl INTEGER, key TEXT, PRIMARY KEY(tbl, key))"
-	" WITHOUT ROWID;";
+	" WITHOUT ROWID;"
+	/* before there was a table "node", which has number 6 */
+	"BEGIN IMMEDIATE;"
+	"UPDATE ldap_claim SET tbl = tbl + 94 WHERE tbl IN (6, 7)"
+	" AND NOT EXISTS (SELECT 1 FROM ldap_state WHERE name = 'claims');"
+	"INSERT OR IGNORE INTO ldap_state(name, value) VALUES('claims', '100');"
+	"COMMIT;";
 
 static const char *const SQL[COPY_STATEMENTS] = {
 	[COPY_BEGIN] = "BEGIN IMMEDIATE",

@@ -39,6 +39,43 @@ static void map_server(struct entry_work *work)
 		(void)entry_claim_record(work, DIRECTORY_SERVER, values[i], fields, count);
 }
 
+/* An unknown state means draining: its author did not mean the default. */
+static struct str node_state(struct entry_work *work, struct str value)
+{
+	static const struct str states[] = {STR("active"), STR("draining"), STR("away")};
+
+	for (size_t i = 0; i < COUNT_OF(states); i++)
+		if (str_equal_nocase(value, states[i]))
+			return states[i];
+	entry_report(work, "state", value,
+		     "is not active, draining or away, and is taken for draining");
+	return STR("draining");
+}
+
+static void map_node(struct entry_work *work)
+{
+	const struct str *names;
+	const struct str *values;
+	size_t name_count = entry_values(work, CONFIG_MAP_NODE_KEY, &names);
+	size_t group_count;
+	struct directory_field *fields;
+	size_t count = 0;
+
+	if (name_count == 0)
+		return;
+	group_count = entry_values(work, CONFIG_MAP_NODE_GROUP, &values);
+	fields = arena_alloc(work->arena, (group_count + 3) * sizeof(*fields));
+	for (size_t i = 0; i < group_count; i++)
+		fields[count++] = (struct directory_field){STR("group"), values[i]};
+	entry_add_field(work, CONFIG_MAP_NODE_ADDRESS, "address", fields, &count);
+	entry_add_field(work, CONFIG_MAP_NODE_WEIGHT, "weight", fields, &count);
+	if (entry_values(work, CONFIG_MAP_NODE_STATE, &values) > 0)
+		fields[count++] =
+			(struct directory_field){STR("state"), node_state(work, values[0])};
+	for (size_t i = 0; i < name_count; i++)
+		(void)entry_claim_record(work, DIRECTORY_NODE, names[i], fields, count);
+}
+
 void entry_map_apply(const struct entry_map *map, const struct entry *entry, struct arena *arena,
 		     mapping_bad *bad, void *context, struct mapping *mapping_out)
 {
@@ -55,6 +92,7 @@ void entry_map_apply(const struct entry_map *map, const struct entry *entry, str
 	if (entry_map_has_class(map, entry, CONFIG_MAP_DOMAIN_CLASS))
 		map_domain(&work);
 	map_server(&work);
+	map_node(&work);
 	mapping.mail = work.mail;
 	claim_sort(&work.claims, arena, &mapping);
 	buffer_clear(&work.claims);

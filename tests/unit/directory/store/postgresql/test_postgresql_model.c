@@ -165,7 +165,12 @@ static void conditions_are_met_or_not(void **state)
 		postgresql_change(store, call->changes, 1, on_changed, call);
 	}
 	stale = 0;
-	settle();
+	fake_database_end_turn();
+	while (fake_database_is_asked(FAKE_CHANGE)) {
+		answer_changes(false);
+		fake_database_end_turn();
+	}
+	assert_int_equal(open_changes, 0);
 	assert_int_equal(stale, 1);
 }
 

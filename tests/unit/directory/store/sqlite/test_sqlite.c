@@ -62,8 +62,8 @@ static void an_old_file_becomes_a_new_one(void **state)
 	scene_expect_turn(&scene, "new 1 server s1; changed 0 0 1");
 	scene.store->operations->free(scene.store);
 	scene_drop_checks(&scene);
-	scene_sql(&scene, "ALTER TABLE server DROP COLUMN address; DROP INDEX membership; UPDATE "
-			  "meta SET schema = 1;"
+	scene_sql(&scene, "ALTER TABLE server DROP COLUMN address; DROP INDEX membership; "
+			  "DROP TABLE node; DROP TABLE \"group\"; UPDATE meta SET schema = 1;"
 			  " PRAGMA user_version = 1");
 	for (unsigned i = 0; i < 2; i++) {
 		scene_restart(&scene);
@@ -74,7 +74,10 @@ static void an_old_file_becomes_a_new_one(void **state)
 	scene_put(&scene, "server s1|service box|address s.example:24");
 	scene_expect_turn(&scene, "new 2 server s1; changed 0 1 2");
 	scene_expect_got(&scene, "server s1", "server s1|service box|address s.example:24");
-	assert_int_equal(scene_count(&scene, "SELECT schema FROM meta"), 6);
+	scene_put(&scene, "node a1|address a.example:627|group core|group out");
+	scene_expect_turn(&scene, "new 3 node a1; changed 0 0 3");
+	scene_expect_got(&scene, "node a1", "node a1|address a.example:627|group core|group out");
+	assert_int_equal(scene_count(&scene, "SELECT schema FROM meta"), 7);
 	assert_int_equal(
 		scene_count(&scene, "SELECT count(*) FROM sqlite_schema WHERE name = 'membership'"),
 		1);

@@ -170,7 +170,7 @@ static void what_does_not_add_up_is_not_opened(void **state)
 	scene.store->operations->free(scene.store);
 	damage(&scene, "PRAGMA user_version = 3");
 	expect_refusal(&scene, -EIO, ": its header is damaged: run \"stagepost directory repair\"");
-	damage(&scene, "PRAGMA user_version = 6; PRAGMA application_id = 7");
+	damage(&scene, "PRAGMA user_version = 7; PRAGMA application_id = 7");
 	expect_refusal(&scene, -EIO, ": its header is damaged: run \"stagepost directory repair\"");
 	damage(&scene, "PRAGMA application_id = 1400137540");
 	scene_restart(&scene);

@@ -161,8 +161,8 @@ static void what_is_not_ours_is_refused(void **state)
 		": this is another program's SQLite database: run \"stagepost directory repair\"");
 
 	snprintf(scene.path, sizeof scene.path, "%s/directory.db", scene.directory);
-	scene_sql(&scene, "UPDATE meta SET schema = 7; PRAGMA user_version = 7");
-	expect_refusal(&scene, -EINVAL, ": the data have schema 7; this program knows 6");
+	scene_sql(&scene, "UPDATE meta SET schema = 8; PRAGMA user_version = 8");
+	expect_refusal(&scene, -EINVAL, ": the data have schema 8; this program knows 7");
 
 	snprintf(scene.path, sizeof scene.path, "%s/none/x.db", scene.directory);
 	expect_refusal(&scene, -ENOENT, ": No such file or directory");
