@@ -100,6 +100,29 @@ static bool read_job(struct deliver_helper_job *job, struct unpack *body)
 	return true;
 }
 
+static bool read_package_job(struct deliver_helper_job *job, struct unpack *body)
+{
+	size_t count;
+
+	job->id.number = unpack_u64(body);
+	job->id.born_us = (int64_t)unpack_u64(body);
+	job->content.size = unpack_u64(body);
+	job->is_new = (unpack_u32(body) & IPC_JOB_HAND_NEW) != 0;
+	job->group = copy_packed_text(job, body);
+	job->package = copy_packed_text(job, body);
+	job->text = copy_packed_text(job, body);
+	count = unpack_u32(body);
+	if (body->failed || job->package.length == 0 || count == 0 ||
+	    count > IPC_JOB_RECIPIENTS_MAX)
+		return false;
+	job->recipients = arena_alloc(job->arena, count * sizeof *job->recipients);
+	for (size_t i = 0; i < count; i++)
+		job->recipients[i] = (struct deliver_helper_recipient){
+			.number = unpack_u32(body), .is_passed_on = true, .is_timed = true};
+	job->recipient_count = count;
+	return true;
+}
+
 /* Takes over the content: from a file, from this packet, or from the packets that follow. */
 static bool take_content(struct job *job, struct unpack *body, struct ipc_message *message)
 {
@@ -144,12 +167,15 @@ static void on_job_start(struct deliver_helper *helper, struct ipc_message *mess
 {
 	struct unpack body = {message->body, false};
 	struct job *job = memory_alloc_zero(1, sizeof *job);
+	bool is_read;
 
 	job->public.arena = arena_new();
 	job->public.helper = helper;
 	job->public.tag = message->tag;
 	job->public.content.file = -1;
-	if (helper->incomplete != NULL || !read_job(&job->public, &body) ||
+	is_read = message->type == IPC_JOB_HAND ? read_package_job(&job->public, &body)
+						: read_job(&job->public, &body);
+	if (helper->incomplete != NULL || !is_read ||
 	    !take_content(job, &body, message)) {
 		ipc_channel_refuse(ipc_client_channel(helper->ipc), message->type);
 		job_free(job);
@@ -207,7 +233,16 @@ static void on_job_channel_message(void *context, struct ipc_message *message)
 
 	switch (message->type) {
 	case IPC_JOB_START:
+	case IPC_JOB_HAND:
 		on_job_start(helper, message);
+		break;
+	case IPC_JOB_RUN:
+	case IPC_JOB_PEERED:
+	case IPC_JOB_SETTLED:
+		if (helper->handler->heard == NULL ||
+		    !helper->handler->heard(helper->context, (enum ipc_job)message->type,
+					    message->body))
+			ipc_channel_refuse(ipc_client_channel(helper->ipc), message->type);
 		break;
 	case IPC_JOB_CONTENT:
 		on_job_content(helper, message);
@@ -361,6 +396,15 @@ void deliver_helper_tell_said(const struct deliver_helper_job *job, const struct
 	own.id = job->id;
 	ipc_job_add_said(&body, &own);
 	ipc_channel_send(channel, IPC_JOB_SAID, 0, buffer_view(&body), NULL, 0);
+}
+
+bool deliver_helper_say(struct deliver_helper *helper, enum ipc_job type, struct str body)
+{
+	struct ipc_channel *channel = ipc_client_channel(helper->ipc);
+
+	if (channel != NULL)
+		ipc_channel_send(channel, (uint16_t)type, 0, body, NULL, 0);
+	return channel != NULL;
 }
 
 void deliver_helper_retire(struct deliver_helper *helper)

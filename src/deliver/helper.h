@@ -50,7 +50,13 @@ struct deliver_helper_job {
 	/* Set around a report: what protected the connection; NULL: nothing did. */
 	const struct ipc_job_tls *tls;
 	struct str source; /* likewise: from which source it went, "NAME[ADDRESS]"; "": none */
-	void *context;     /* for the code that does the job */
+	/* Of a job of "handover" (IPC_JOB_HAND), which has no more than these, its id, the numbers of
+	 * its recipients and the content: */
+	struct str package; /* its name (mail/package.h); empty: it is any other job */
+	struct str text;    /* control text */
+	struct str group;   /* of nodes */
+	bool is_new;        /* no node can have any of it */
+	void *context;      /* for the code that does the job */
 	struct deliver_helper *helper;
 	struct arena *arena; /* freed with the job; may be used for its work */
 	uint32_t tag;
@@ -69,6 +75,9 @@ struct deliver_helper_handler {
 	/* The connection to "send" was lost: give up every job without reporting (call
 	 * deliver_helper_finish() for each, now or when its network work can end). */
 	void (*lost)(void *context);
+	/* "send" says what is not about jobs (IPC_JOB_RUN and the like); false: malformed. NULL:
+	 * nothing of that kind comes. */
+	bool (*heard)(void *context, enum ipc_job type, struct str body);
 };
 
 struct deliver_helper;
@@ -109,6 +118,9 @@ void deliver_helper_finish_busy(struct deliver_helper_job *job, int64_t wait_us,
 /* A server has said, of JOB, what changes how mail goes to it; the id is JOB's. */
 void deliver_helper_tell_said(const struct deliver_helper_job *job,
 			      const struct ipc_job_said *said);
+
+/* Says something that is not about a job; false: there is no connection. */
+bool deliver_helper_say(struct deliver_helper *helper, enum ipc_job type, struct str body);
 
 /* This process ends: tells "send" to give this helper no more jobs, and calls the handler's
  * drain(). */

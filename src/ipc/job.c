@@ -23,14 +23,14 @@ static bool is_word(struct str word)
 	return is_single_line(word) && str_find(word, ' ') < 0;
 }
 
-void ipc_job_send_start(struct ipc_channel *channel, uint32_t tag, struct buffer *body,
-			struct str content)
+void ipc_job_send_start(struct ipc_channel *channel, enum ipc_job type, uint32_t tag,
+			struct buffer *body, struct str content)
 {
 	enum { LENGTH = 4 };
 	bool fits = content.length <= IPC_BODY_MAX - LENGTH - body->length;
 
 	pack_str(body, fits ? content : STR(""));
-	ipc_channel_send(channel, IPC_JOB_START, tag, buffer_view(body), NULL, 0);
+	ipc_channel_send(channel, (uint16_t)type, tag, buffer_view(body), NULL, 0);
 	while (!fits && content.length > 0) {
 		struct str part = content;
 

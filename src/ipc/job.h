@@ -36,6 +36,26 @@
  *   DRAIN    (nothing)   to the helper: "send" stops. FINISH at once, without reports, jobs that
  *            can be repeated without a duplicate; the others when they are decided
  *   RETIRE   (nothing)   from the helper: it ends, and drains; it must get no more STARTs
+ * To the helper "handover", and back. Its jobs are packages (mail/package.h):
+ *   HAND     u64 number, u64 born, u64 size, u32 flags, str group, str name, str text,
+ *            u32 count, (u32 number)..., str content
+ *            a job, in place of START: the deliveries with these numbers are handed over to a node
+ *            of the group, by the package NAME with the control text TEXT. flags: enum
+ *            ipc_job_hand_flags. Content comes as with START, and REPORT and FINISH go back.
+ *   RUN      u64 epoch, u64 run, (str node)...   answer to HELLO: the serial of this process, and
+ *                                                the nodes that may have something
+ *   GROUPS   (str group)...                      those that this node is in, whenever they change
+ *   PEER     str node, u32 is_wanted             the node is to be remembered before something goes
+ *                                                to it, or forgotten, as it has nothing
+ *   PEERED   str node, u32 errno                 answer, when that is durable
+ *   KEPT     (u64 number, u64 born, u32 is_whole)...   a node has such packages. is_whole: of
+ *                                                all deliveries
+ *   SETTLED  (u64 number, u64 born, u32 count, (u32 number)...)...
+ *                                                of that message these deliveries, or all (count
+ *                                                0), are done durably, or nothing is left of it:
+ *                                                answer to KEPT if so, and whenever it becomes so
+ *   ASKED    str node                            the node has said what it has, or was given up
+ *   RELEASE  str trigger                         what waits for it may be tried
  * To resolve, and back (the tag is not used; number is the message, question is chosen by "send").
  * A packet contains as many questions or answers as fit; answers come in any order:
  *   RESOLVE  (u64 number, u32 question, str sender, u32 count, (u32 number, str address)...)...
@@ -69,6 +89,15 @@ enum ipc_job {
 	IPC_JOB_CONTENT,
 	IPC_JOB_SAID,
 	IPC_JOB_BUSY,
+	IPC_JOB_HAND,
+	IPC_JOB_RUN,
+	IPC_JOB_GROUPS,
+	IPC_JOB_PEER,
+	IPC_JOB_PEERED,
+	IPC_JOB_KEPT,
+	IPC_JOB_SETTLED,
+	IPC_JOB_ASKED,
+	IPC_JOB_RELEASE,
 };
 
 enum {
@@ -97,6 +126,11 @@ enum ipc_job_needs {
 	IPC_JOB_CHECKSUM = 1 << 16,   /* the data in the file have a checksum */
 };
 
+enum ipc_job_hand_flags {
+	IPC_JOB_HAND_NEW = 1 << 0, /* no node can have any of it */
+	IPC_JOB_HAND_FLAGS = IPC_JOB_HAND_NEW,
+};
+
 enum ipc_job_flags {
 	IPC_JOB_PASSED_ON = 1 << 0, /* the next host has been asked to report the success */
 	IPC_JOB_SECURED = 1 << 1,   /* by TLS */
@@ -111,10 +145,10 @@ enum ipc_job_resolved_flags {
 	IPC_JOB_RESOLVED_FLAGS = IPC_JOB_RESOLVED_MORE | IPC_JOB_RESOLVED_AWAY,
 };
 
-/* Sends START with BODY, which is everything except the content, and CONTENT by value, at most
+/* Sends START, or HAND, with BODY, which is everything except the content, and CONTENT by value, at most
  * IPC_JOB_CONTENT_MAX bytes. Changes BODY. */
-void ipc_job_send_start(struct ipc_channel *channel, uint32_t tag, struct buffer *body,
-			struct str content);
+void ipc_job_send_start(struct ipc_channel *channel, enum ipc_job type, uint32_t tag,
+			struct buffer *body, struct str content);
 
 /*
  * Helpers are not trusted: they read what strangers send. What is read here is complete, and its

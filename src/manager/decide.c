@@ -5,6 +5,7 @@
 #include "manager/link/remap.h"
 #include "manager/notice.h"
 #include "manager/outcome.h"
+#include "manager/package.h"
 #include "os/clock.h"
 
 static const int64_t TRY_AGAIN_US = MINUTE_US;
@@ -23,6 +24,8 @@ static enum message_state remove_all(struct manager *manager, struct message *me
 	if (hold != NULL)
 		triggers_release(manager->triggers, hold);
 	recorder_cancel(manager->recorder, &message->recording);
+	if (handed_is_configured(manager->handed)) /* another node may have some of it, and is told */
+		kind |= QUEUE_REMOVE_DURABLY;
 	queue_link_remove(manager->queue, kind, (enum mail_stage)message->facts.stage,
 			  message->id.number);
 	return MESSAGE_REMOVING;
@@ -273,12 +276,14 @@ enum message_state decide(struct manager *manager, struct message *message)
 	bool is_missed;
 
 	carry_out_order(manager, message);
+	package_take_back(manager, message);
 	deliver_end_hold(manager, message->id);
 	is_missed = outcome_is_missed(&message->control->envelope->deadline, os_clock_wall_us());
 	requeued = manager->is_stopping || is_missed ? NULL : remap_envelope(message->control);
 	if (requeued != NULL)
 		return map_anew(manager, message, requeued);
-	if (message_has_new_map(message)) /* do not try what is not on the disk */
+	if (message_has_new_map(message) || /* do not try what is not on the disk */
+	    package_must_be_recorded(manager, message))
 		return record_soon(manager, message);
 	if (manager->is_stopping || (!is_missed && deliver_hold_of(manager, message->id) != NULL) ||
 	    must_report_delay(manager, message))

@@ -6,6 +6,7 @@
 #include "mail/verp.h"
 #include "manager/internal.h"
 #include "manager/outcome.h"
+#include "manager/package.h"
 #include "manager/wait/schedule.h"
 #include "os/clock.h"
 #include <stdio.h>
@@ -76,9 +77,12 @@ static struct transport *transport_of(struct manager *manager,
 }
 
 /* The destination within the delivery's transport, copied to NAME if it is a domain: "" for a
- * service's own server. */
-static struct str destination_of(const struct queue_delivery *delivery, struct mail_domain *name)
+ * service's own server, and for the nodes of a group. */
+static struct str destination_of(const struct manager *manager,
+				 const struct queue_delivery *delivery, struct mail_domain *name)
 {
+	if (*package_group_of_delivery(manager, delivery) != '\0')
+		return STR("");
 	if (delivery->route == QUEUE_ROUTE_REMOTE)
 		return domain_of_recipient(delivery->address, name);
 	return delivery->server.length > 0 ? delivery->server : STR("");
@@ -92,7 +96,7 @@ static struct trigger *obstacle_of(struct manager *manager, const struct queue_d
 	if (transport == NULL)
 		return NULL;
 	return (struct trigger *)(uintptr_t)transport_obstacle(transport,
-							       destination_of(delivery, &name));
+							       destination_of(manager, delivery, &name));
 }
 
 void deliver_note_wait(const struct queue_delivery *delivery, struct trigger *trigger)
@@ -126,7 +130,7 @@ bool deliver_paused_by(struct manager *manager, const struct message *message,
 		struct mail_domain name;
 
 		if (transport != NULL && outcome_is_open(delivery) &&
-		    transport_pause_of(transport, destination_of(delivery, &name),
+		    transport_pause_of(transport, destination_of(manager, delivery, &name),
 				       os_clock_monotonic_us(), pause_out))
 			return true;
 	}
@@ -203,12 +207,14 @@ struct str deliver_via(const struct mail_recipient *recipient,
 	return recipient->address;
 }
 
-static size_t packed_size(const struct mail_recipient *recipient,
+static size_t packed_size(const struct manager *manager, const struct mail_recipient *recipient,
 			  const struct queue_delivery *delivery)
 {
 	size_t original =
 		recipient->original.length <= MAIL_ORCPT_MAX ? recipient->original.length : 0;
 
+	if (*package_group_of_delivery(manager, delivery) != '\0')
+		return package_size_of(recipient, delivery);
 	return IPC_JOB_RECIPIENT_OVERHEAD + delivery->address.length + original +
 	       deliver_via(recipient, delivery).length;
 }
@@ -216,10 +222,12 @@ static size_t packed_size(const struct mail_recipient *recipient,
 /* With a sender for each recipient there is a job for each delivery. What an address leads to
  * another host goes on with that address, which is nobody else's business: only its own deliveries
  * may be in the job. */
-static uint32_t apart_of(const struct mail_envelope *envelope,
+static uint32_t apart_of(const struct manager *manager, const struct mail_envelope *envelope,
 			 const struct mail_recipient *recipient,
 			 const struct queue_delivery *delivery)
 {
+	if (*package_group_of_delivery(manager, delivery) != '\0')
+		return 0; /* the node that delivers it keeps them apart */
 	if (mail_verp_is(envelope->sender))
 		return delivery->number;
 	if (delivery->route == QUEUE_ROUTE_REMOTE && deliver_via(recipient, delivery).length > 0)
@@ -228,7 +236,8 @@ static uint32_t apart_of(const struct mail_envelope *envelope,
 }
 
 /* Its destination, if a domain, is in NAME. LOOK_US: message_look_us(). */
-static struct transport_delivery transport_delivery_of(struct message *message, uint32_t index,
+static struct transport_delivery transport_delivery_of(const struct manager *manager,
+						       struct message *message, uint32_t index,
 						       int64_t look_us, struct mail_domain *name)
 {
 	const struct mail_envelope *envelope = message->control->envelope;
@@ -238,25 +247,26 @@ static struct transport_delivery transport_delivery_of(struct message *message, 
 	return (struct transport_delivery){
 		.message = message,
 		.index = index,
-		.destination = destination_of(delivery, name),
+		.destination = destination_of(manager, delivery, name),
 		.sender = envelope->sender,
-		.size = packed_size(recipient, delivery),
+		.size = packed_size(manager, recipient, delivery),
 		.is_retry = delivery->attempts > 0,
 		.urgency = envelope->priority > 0   ? URGENCY_HIGH
 			   : envelope->priority < 0 ? URGENCY_LOW
 						    : URGENCY_ORDINARY,
-		.apart = apart_of(envelope, recipient, delivery),
+		.apart = apart_of(manager, envelope, recipient, delivery),
 		.look_us = look_us,
 	};
 }
 
 /* Whether it waits for its turn now; otherwise *WAITERS_OUT is set. */
-static bool add_to_job(struct transport *transport, struct message *message, uint32_t index,
-		       int64_t look_us, struct waiters **waiters_out)
+static bool add_to_job(const struct manager *manager, struct transport *transport,
+		       struct message *message, uint32_t index, int64_t look_us,
+		       struct waiters **waiters_out)
 {
 	struct mail_domain name;
 	const struct transport_delivery subject =
-		transport_delivery_of(message, index, look_us, &name);
+		transport_delivery_of(manager, message, index, look_us, &name);
 	struct job *job;
 	int result = transport_add(transport, &subject, &job, waiters_out);
 
@@ -355,7 +365,7 @@ static void add_company(struct manager *manager, struct message *message, int64_
 		if (!is_nearly_due(manager, message, i, now_us))
 			continue;
 		transport = transport_of(manager, &message->control->deliveries[i]);
-		subject = transport_delivery_of(message, i, look_us, &name);
+		subject = transport_delivery_of(manager, message, i, look_us, &name);
 		if (transport == NULL || subject.destination.length == 0)
 			continue;
 		transport_join(transport, &subject);
@@ -384,7 +394,7 @@ size_t deliver(struct manager *manager, struct message *message, struct waiters 
 		transport = transport_of(manager, &message->control->deliveries[i]);
 		if (transport == NULL)
 			defer_unconfigured(manager, message, i, now_us);
-		else if (add_to_job(transport, message, i, look_us, &waiters))
+		else if (add_to_job(manager, transport, message, i, look_us, &waiters))
 			added++;
 		else if (*crowded_out == NULL)
 			*crowded_out = waiters;

@@ -6,6 +6,7 @@
 #include "manager/internal.h"
 #include "manager/notice.h"
 #include "manager/outcome.h"
+#include "manager/package.h"
 #include "manager/start.h"
 #include "os/clock.h"
 #include "os/file/file.h"
@@ -172,10 +173,35 @@ static void hold_damaged(struct manager *manager, struct job *job)
 	dispatch_end(manager, job);
 }
 
+/* A part of a message whose numbers are not on the disk is deferred, and so goes there. */
+static void give_job(struct manager *manager, struct job *job, struct helper *helper,
+		     struct str content, int file)
+{
+	struct buffer body CLEANUP(buffer_clear) = {0};
+	struct message *message = job->message;
+	int error = 0;
+
+	if (*package_group_of(manager, job) == '\0') {
+		start_pack(job, triggers_turn_of(manager->triggers, message) != NULL, &body);
+		helper_start(helper, IPC_JOB_START, job, &body, content, file);
+		return;
+	}
+	if (package_may_go(job))
+		error = package_pack(manager, job, &body);
+	if (error == 0 && package_may_go(job)) {
+		message->is_handed = true;
+		helper_start(helper, IPC_JOB_HAND, job, &body, content, file);
+		return;
+	}
+	if (error < 0)
+		log_event(EVENT_QUEUE_ERROR, log_id(message->id),
+			  log_string(operation, "hand over"), log_error(error));
+	dispatch_on_ended(manager, job);
+}
+
 /* If the data cannot be read the message is deferred, not lost. */
 static void start_job(struct manager *manager, struct job *job, struct helper *helper)
 {
-	struct buffer body CLEANUP(buffer_clear) = {0};
 	struct buffer content CLEANUP(buffer_clear) = {0};
 	struct message *message = job->message;
 	bool is_kept = message->content.length > 0 &&
@@ -195,8 +221,7 @@ static void start_job(struct manager *manager, struct job *job, struct helper *h
 		dispatch_on_ended(manager, job);
 		return;
 	}
-	start_pack(job, triggers_turn_of(manager->triggers, message) != NULL, &body);
-	helper_start(helper, job, &body, buffer_view(is_kept ? &message->content : &content), file);
+	give_job(manager, job, helper, buffer_view(is_kept ? &message->content : &content), file);
 	if (file >= 0)
 		os_file_close(file);
 }
@@ -206,10 +231,12 @@ static void dispatch_transport(struct manager *manager, struct transport *transp
 	int64_t now_us = os_clock_monotonic_us();
 
 	while (transport_is_ready(transport, now_us)) {
+		const char *name = transport_name(transport);
+		bool is_handed = *handed_group_of(manager->handed, name) != '\0';
 		struct helper *helper =
-			helpers_with_place(manager->helpers, transport_name(transport));
+			helpers_with_place(manager->helpers, is_handed ? HANDED_SERVICE : name);
 
-		if (helper == NULL)
+		if (helper == NULL || (is_handed && !handed_knows_groups(manager->handed)))
 			return;
 		start_job(manager, transport_start(transport, now_us), helper);
 	}

@@ -16,6 +16,7 @@
  *   said.c       what servers said that changes how mail goes to them
  *   dispatch.c   starts jobs, and ends them
  *   start.c      what a helper is told of a job
+ *   package.c    jobs that are handed over to other nodes
  *   life.c       the table of a message's life (message.h)
  *   decide.c     what a message needs next
  *   unmapped.c   asks where recipients go, and waits for the directory
@@ -34,6 +35,7 @@
 #define MANAGER_INTERNAL_H
 
 #include "manager/link/cleaning.h"
+#include "manager/link/handed.h"
 #include "manager/link/helper.h"
 #include "manager/link/orders.h"
 #include "manager/link/queue_link.h"
@@ -64,6 +66,7 @@ struct manager {
 	struct scan *scan;
 	struct transports *transports;
 	struct helpers *helpers;
+	struct handed *handed;
 	struct resolver *resolver;
 	struct recorder *recorder;
 	struct reporter *reporter;
@@ -239,13 +242,14 @@ void stop_check(void *context);
 /* At the end of a turn: reports that the manager has stopped; the callback may free it. */
 void stop_finish(void *context);
 
-/* --- hear/: waiting.c, helpers.c, disk.c, queue.c --- */
+/* --- hear/: waiting.c, helpers.c, handed.c, disk.c, queue.c --- */
 
 extern const struct trigger_handler manager_hear_triggers;
 extern const struct wake_handler manager_hear_wake;
 extern const struct scan_handler manager_hear_scan;
 extern const struct transport_handler manager_hear_transports;
 extern const struct helpers_handler manager_hear_helpers;
+extern const struct handed_handler manager_hear_handed;
 extern const struct resolver_handler manager_hear_resolver;
 extern const struct recorder_handler manager_hear_recorder;
 extern const struct queue_link_handler manager_hear_queue;

@@ -5,6 +5,7 @@
 #include "manager/internal.h"
 #include "manager/notice.h"
 #include "manager/outcome.h"
+#include "manager/package.h"
 #include "os/clock.h"
 #include <errno.h>
 
@@ -51,9 +52,9 @@ static enum message_state set_damaged_message_aside(struct manager *manager,
 static enum message_state let_message_vanish(struct manager *manager, struct message *message,
 					     const void *detail)
 {
-	(void)manager;
-	(void)message;
 	(void)detail;
+	if (message->is_handed) /* its removal is durable: decide.c */
+		handed_settle(manager->handed, message->id, NULL, 0);
 	return MESSAGE_GONE;
 }
 
@@ -113,6 +114,8 @@ static enum message_state take_written_record(struct manager *manager, struct me
 		queue_link_remove(manager->queue, QUEUE_REMOVE_TODO,
 				  (enum mail_stage)message->facts.stage, message->id.number);
 	}
+	if (message->is_handed)
+		package_settle_recorded(manager, message);
 	return end_job(manager, message, detail);
 }
 
@@ -330,7 +333,9 @@ static enum message_event event_of_reading(const struct message *message, int er
 		return MESSAGE_UNREADABLE;
 	if (!message->control->is_mapped)
 		return is_given_up(message) ? MESSAGE_MAPPED : MESSAGE_NOT_MAPPED;
-	return message_facts_are_s4(message->facts) ? MESSAGE_HALF_MAPPED : MESSAGE_MAPPED;
+	/* a new one was mapped by another node, and has no control file */
+	return message_facts_are_s4(message->facts) && !message->is_new ? MESSAGE_HALF_MAPPED
+									 : MESSAGE_MAPPED;
 }
 
 static void begin_life_of_message(struct manager *manager, struct message *message, struct str text)
@@ -338,6 +343,8 @@ static void begin_life_of_message(struct manager *manager, struct message *messa
 	int error = message_read(manager, message, text);
 	enum message_event event = event_of_reading(message, error);
 
+	if (event == MESSAGE_NOT_MAPPED && package_map(manager, message))
+		event = MESSAGE_MAPPED;
 	if (event == MESSAGE_MAPPED && !message->control->is_mapped)
 		message_map_nowhere(manager, message);
 	if (event == MESSAGE_NOT_MAPPED && message->facts.order == MESSAGE_ORDER_REQUEUE) {
@@ -367,6 +374,7 @@ void life_begin(struct manager *manager, const struct queue_link_notice *notice)
 
 	message_keep_content(manager, message, notice->content);
 	message->is_sound = true; /* "queue" has just computed their checksum */
+	message->is_new = notice->text.length > 0;
 	begin_life_of_message(manager, message, notice->text);
 }
 

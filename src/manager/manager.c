@@ -50,6 +50,8 @@ static void make_links(struct manager *manager)
 	const struct manager_peers *peers = &manager->peers;
 
 	manager->helpers = helpers_new(loop, peers->listening, &manager_hear_helpers, manager);
+	manager->handed = handed_new(manager->store, manager->helpers, manager->config,
+				     &manager_hear_handed, manager);
 	manager->resolver = resolver_new(loop, manager->helpers, &manager_hear_resolver, manager);
 	manager->recorder = recorder_new(loop, manager->store, &manager_hear_recorder, manager);
 	manager->reporter = reporter_new(loop, manager->store, peers->queue_path, manager->config,
@@ -90,6 +92,7 @@ void manager_configure(struct manager *manager, const struct config *config)
 {
 	manager->config = config;
 	transports_configure(manager->transports, config);
+	handed_configure(manager->handed, config);
 	triggers_configure(manager->triggers, config->probe_delay_us);
 	reporter_configure(manager->reporter, config);
 	scan_configure(manager->scan, scan_times(config));
@@ -131,6 +134,7 @@ void manager_free(struct manager *manager)
 	while (manager->messages != NULL)
 		life_forget(manager, manager->messages);
 	helpers_free(manager->helpers);
+	handed_free(manager->handed);
 	orders_free(manager->orders);
 	said_free(manager->said);
 	cleaning_free(manager->cleaning);

@@ -91,6 +91,8 @@ struct message {
 	bool was_released;             /* an event has made some due, which is not recorded */
 	bool lost_turn;   /* its last job had one (wait/trigger/gate.h), and others were faster */
 	bool is_sound;    /* its data have been compared with their checksum */
+	bool is_new;      /* "queue" has reported it: no earlier process has begun it */
+	bool is_handed;   /* a node has some of it, or may have: told when that is done */
 	bool is_doubtful; /* REMOVING, but whether it was removed is not known yet */
 	unsigned record_failures; /* in a row */
 	struct buffer content;    /* its data; empty: on the disk */

@@ -3,6 +3,7 @@
 #include "manager/internal.h"
 #include "manager/notice.h"
 #include "manager/outcome.h"
+#include "manager/package.h"
 #include <string.h>
 
 static struct job_delivery *find_delivery_of_job(struct job *job, uint32_t number)
@@ -15,7 +16,9 @@ static struct job_delivery *find_delivery_of_job(struct job *job, uint32_t numbe
 
 static bool is_of_service(struct str trigger)
 {
-	return queue_trigger_kind(trigger) == QUEUE_TRIGGER_SERVICE;
+	enum queue_trigger_kind kind = queue_trigger_kind(trigger);
+
+	return kind == QUEUE_TRIGGER_SERVICE || kind == QUEUE_TRIGGER_NODES;
 }
 
 /* Jobs that wait for the same host or service are dropped; their messages sleep until the trigger
@@ -54,7 +57,7 @@ static void learn_from_report(struct manager *manager, struct job *job,
 
 		/* a program that names a trigger has answered */
 		job->is_unreached = kind != QUEUE_TRIGGER_PIPE;
-		job->is_held = kind == QUEUE_TRIGGER_CLASS;
+		job->is_held = kind == QUEUE_TRIGGER_CLASS || kind == QUEUE_TRIGGER_NODE;
 		if (kind == QUEUE_TRIGGER_DIRECTORY)
 			resolver_await(manager->resolver);
 		if (trigger != NULL) {
@@ -103,6 +106,14 @@ static bool has_server(enum config_service_kind kind)
 	       kind == CONFIG_SERVICE_IMAP;
 }
 
+/* Another node of GROUP may have the message; or none can be reached. */
+static bool is_of_group(const char *group, struct str trigger)
+{
+	return queue_trigger_kind(trigger) == QUEUE_TRIGGER_NODE ||
+	       (queue_trigger_kind(trigger) == QUEUE_TRIGGER_NODES &&
+		str_equal(str_skip(trigger, strlen("nodes.")), str_from(group)));
+}
+
 /* A helper may only name triggers of what it works for: no report can block mail of another
  * service, or for another server. */
 static bool may_name_trigger(struct manager *manager, const struct job *job, struct str trigger)
@@ -113,6 +124,8 @@ static bool may_name_trigger(struct manager *manager, const struct job *job, str
 
 	if (trigger.length == 0)
 		return true;
+	if (*package_group_of(manager, job) != '\0')
+		return is_of_group(package_group_of(manager, job), trigger);
 	if (queue_trigger_kind(trigger) == QUEUE_TRIGGER_CLASS)
 		return gate_knows(manager->gate, trigger) &&
 		       (transport_is_remote(transport) || is_of_kind(service, CONFIG_SERVICE_LMTP));

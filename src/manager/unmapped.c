@@ -30,8 +30,26 @@ static enum message_state wait_for_room(struct manager *manager, struct message 
 			     latest_us > again_us ? latest_us : again_us);
 }
 
+/* What an earlier process has left may be at another node: it waits until that is known, because it
+ * would be mapped anew. NULL: it need not wait. */
+static struct trigger *doubt_about(struct manager *manager, const struct message *message)
+{
+	struct buffer name CLEANUP(buffer_clear) = {0};
+
+	if (message->is_new || !message_facts_are_s4(message->facts) ||
+	    !handed_is_doubtful(manager->handed, &name))
+		return NULL;
+	return triggers_set(manager->triggers, buffer_view(&name),
+			    STR("the node may have this mail, and is asked"));
+}
+
 enum message_state unmapped_ask(struct manager *manager, struct message *message)
 {
+	struct trigger *doubt = doubt_about(manager, message);
+
+	if (doubt != NULL)
+		return message_sleep(manager, message, trigger_waiters(doubt),
+				     message_latest_us(manager, message));
 	if (!has_room_for_mapping(manager, message))
 		return wait_for_room(manager, message);
 	resolver_ask(manager->resolver, message, message->id.number, message->control->envelope);

@@ -20,6 +20,7 @@ struct node_link {
 	int64_t heard_us;    /* monotonic: when something came last */
 	int64_t stuck_us;    /* since when nothing goes; 0: it goes */
 	bool is_paused;
+	bool is_ended; /* by node_link_end() */
 };
 
 static void watch_link(struct node_link *link)
@@ -84,7 +85,9 @@ static enum read_result read_link(struct node_link *link)
 static void pump_link(void *context)
 {
 	struct node_link *link = context;
-	enum read_result result = link->is_paused ? READ_ALL : read_link(link);
+	enum read_result result = link->is_ended    ? READ_REFUSED
+				  : link->is_paused ? READ_ALL
+						    : read_link(link);
 	const char *end = ends[result];
 
 	if (end == NULL && link->out->length < NODE_LINK_OUT_MAX)
@@ -142,6 +145,12 @@ struct node_link *node_link_new(struct os_loop *loop, const struct directory_tra
 
 void node_link_send(struct node_link *link)
 {
+	os_loop_defer(link->loop, &link->task);
+}
+
+void node_link_end(struct node_link *link)
+{
+	link->is_ended = true;
 	os_loop_defer(link->loop, &link->task);
 }
 

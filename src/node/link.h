@@ -38,6 +38,9 @@ struct node_link *node_link_new(struct os_loop *loop, const struct directory_tra
 				void *context);
 /* Something was added to OUT: it is sent at the end of this turn. */
 void node_link_send(struct node_link *link);
+/* The protocol has ended: what is to be sent is sent, as far as it can be at once, and at the end of
+ * this turn LOST is called. */
+void node_link_end(struct node_link *link);
 /* While paused nothing is read, and silence does not count. */
 void node_link_pause(struct node_link *link, bool is_paused);
 /* NULL is allowed. */

@@ -2,6 +2,7 @@
 /* Events from helpers and resolve. */
 #include "manager/internal.h"
 #include "os/clock.h"
+#include <string.h>
 
 static bool may_helper_connect(void *context, uid_t user)
 {
@@ -25,6 +26,8 @@ static enum manager_helper helper_for(const struct manager *manager, struct str 
 
 	if (str_equal(service, STR("resolve")))
 		return MANAGER_RESOLVE;
+	if (str_equal(service, STR(HANDED_SERVICE)))
+		return MANAGER_HANDOVER;
 	if (transports_find(manager->transports, service) == NULL)
 		return MANAGER_HELPERS;
 	if (str_equal(service, STR("remote")))
@@ -44,12 +47,16 @@ static bool may_help(void *context, struct str service, struct str token, uid_t 
 				token);
 }
 
+enum { HANDOVER_PLACES = 4096 };
+
 static uint32_t places_of_service(void *context, const char *service)
 {
 	const struct manager *manager = context;
 	const struct config_transport *transport =
 		config_transport_find(manager->config, str_from(service));
 
+	if (strcmp(service, HANDED_SERVICE) == 0)
+		return HANDOVER_PLACES; /* the transports have their own limits */
 	return transport != NULL ? transport->concurrency : 0;
 }
 
@@ -57,6 +64,8 @@ static void on_helper_joined(void *context, struct str service)
 {
 	struct manager *manager = context;
 
+	if (str_equal(service, STR(HANDED_SERVICE)))
+		handed_joined(manager->handed);
 	if (!str_equal(service, STR("resolve"))) {
 		os_loop_defer(manager->loop, &manager->dispatch_task);
 		return;
@@ -80,6 +89,13 @@ static bool on_resolved(void *context, struct str body)
 	return resolver_answered(manager->resolver, body);
 }
 
+static bool on_handed(void *context, enum ipc_job type, struct str body)
+{
+	const struct manager *manager = context;
+
+	return handed_hear(manager->handed, type, body);
+}
+
 static void on_directory_back(void *context)
 {
 	struct manager *manager = context;
@@ -100,7 +116,7 @@ static void on_resolve_lost(void *context)
 const struct helpers_handler manager_hear_helpers = {
 	may_helper_connect, may_help,         places_of_service, on_helper_joined,   report_take,
 	dispatch_on_ended,  busy_may_be_said, busy_take,         on_limit_of_server, on_resolved,
-	on_directory_back,  on_resolve_lost,  stop_check,
+	on_handed,          on_directory_back, on_resolve_lost,  stop_check,
 };
 
 /* --- resolve --- */

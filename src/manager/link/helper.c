@@ -17,7 +17,8 @@ enum {
 
 static const int64_t SILENCE_US = 5 * SECOND_US;
 
-#define RESOLVE "resolve"
+#define RESOLVE  "resolve"
+#define HANDOVER "handover"
 
 /* A job that a helper has. */
 struct flight {
@@ -109,8 +110,8 @@ static uint32_t new_flight_tag(struct helpers *helpers)
 	return helpers->next_tag;
 }
 
-void helper_start(struct helper *helper, void *job, struct buffer *body, struct str content,
-		  int file)
+void helper_start(struct helper *helper, enum ipc_job type, void *job, struct buffer *body,
+		  struct str content, int file)
 {
 	struct helpers *helpers = helper->helpers;
 	struct flight *flight = memory_alloc_zero(1, sizeof *flight);
@@ -122,11 +123,11 @@ void helper_start(struct helper *helper, void *job, struct buffer *body, struct 
 	DL_APPEND2(helper->flights, flight, previous, next);
 	helper->in_flight++;
 	if (file < 0) {
-		ipc_job_send_start(helper->channel, flight->tag, body, content);
+		ipc_job_send_start(helper->channel, type, flight->tag, body, content);
 		return;
 	}
 	pack_str(body, STR(""));
-	ipc_channel_send(helper->channel, IPC_JOB_START, flight->tag, buffer_view(body), &file, 1);
+	ipc_channel_send(helper->channel, (uint16_t)type, flight->tag, buffer_view(body), &file, 1);
 }
 
 size_t helpers_in_flight(const struct helpers *helpers)
@@ -267,6 +268,15 @@ static bool on_resolve(struct helper *helper, const struct ipc_message *message)
 	return true;
 }
 
+static bool on_handed(struct helper *helper, const struct ipc_message *message)
+{
+	struct helpers *helpers = helper->helpers;
+
+	return is_helper_for_service(helper, HANDOVER) &&
+	       helpers->handler->handed(helpers->context, (enum ipc_job)message->type,
+					message->body);
+}
+
 static void on_helper_message(void *context, struct ipc_channel *channel,
 			      struct ipc_message *message)
 {
@@ -295,6 +305,13 @@ static void on_helper_message(void *context, struct ipc_channel *channel,
 	case IPC_JOB_RESOLVED:
 	case IPC_JOB_BACK:
 		is_good = on_resolve(helper, message);
+		break;
+	case IPC_JOB_GROUPS:
+	case IPC_JOB_PEER:
+	case IPC_JOB_KEPT:
+	case IPC_JOB_ASKED:
+	case IPC_JOB_RELEASE:
+		is_good = on_handed(helper, message);
 		break;
 	default:
 		break;
@@ -367,12 +384,18 @@ bool helpers_can_resolve(const struct helpers *helpers)
 	return helper != NULL && ipc_channel_backlog(helper->channel) < RESOLVE_BACKLOG_MAX;
 }
 
-void helpers_tell_resolve(struct helpers *helpers, enum ipc_job type, struct str body)
-{
-	struct helper *helper = find_resolve(helpers);
+/* --- what is not about jobs --- */
 
-	if (helper != NULL)
-		ipc_channel_send(helper->channel, (uint16_t)type, 0, body, NULL, 0);
+void helpers_tell(struct helpers *helpers, const char *service, enum ipc_job type, struct str body)
+{
+	struct helper *newest = NULL;
+	struct helper *helper;
+
+	DL_FOREACH2 (helpers->all, helper, next)
+		if (is_helper_for_service(helper, service))
+			newest = helper;
+	if (newest != NULL)
+		ipc_channel_send(newest->channel, (uint16_t)type, 0, body, NULL, 0);
 }
 
 /* --- all --- */

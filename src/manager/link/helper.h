@@ -40,6 +40,8 @@ struct helpers_handler {
 	void (*said)(void *context, const struct ipc_job_said *said);
 	/* BODY of a RESOLVED; false: malformed. */
 	bool (*resolved)(void *context, struct str body);
+	/* "handover" says what is not about a job, BODY; false: malformed. */
+	bool (*handed)(void *context, enum ipc_job type, struct str body);
 	/* The directory answers again. */
 	void (*back)(void *context);
 	/* Resolve disconnected: its pending questions will not be answered. */
@@ -59,14 +61,14 @@ void helpers_free(struct helpers *helpers);
 
 /* The helper for SERVICE with the most places free, or NULL. */
 struct helper *helpers_with_place(struct helpers *helpers, const char *service);
-/* Gives it JOB: BODY is that of a START without the content, which is CONTENT or, if FILE is not
- * negative, in FILE. */
-void helper_start(struct helper *helper, void *job, struct buffer *body, struct str content,
-		  int file);
+/* Gives it JOB: BODY is that of a START, or of a HAND, without the content, which is CONTENT or, if
+ * FILE is not negative, in FILE. */
+void helper_start(struct helper *helper, enum ipc_job type, void *job, struct buffer *body,
+		  struct str content, int file);
 size_t helpers_in_flight(const struct helpers *helpers);
 
 bool helpers_can_resolve(const struct helpers *helpers);
-/* Sends a message to resolve; does nothing when it is not connected. */
-void helpers_tell_resolve(struct helpers *helpers, enum ipc_job type, struct str body);
+/* Sends a message to the newest helper for SERVICE; does nothing when none is connected. */
+void helpers_tell(struct helpers *helpers, const char *service, enum ipc_job type, struct str body);
 
 #endif

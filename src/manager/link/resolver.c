@@ -44,7 +44,7 @@ static void flush_resolver(void *context)
 	struct resolver *resolver = context;
 
 	if (resolver->body.length > 0)
-		helpers_tell_resolve(resolver->helpers, IPC_JOB_RESOLVE,
+		helpers_tell(resolver->helpers, "resolve", IPC_JOB_RESOLVE,
 				     buffer_view(&resolver->body));
 	buffer_reset(&resolver->body);
 }
@@ -182,7 +182,7 @@ void resolver_await(struct resolver *resolver)
 {
 	if (resolver->is_awaiting || !helpers_can_resolve(resolver->helpers))
 		return;
-	helpers_tell_resolve(resolver->helpers, IPC_JOB_AWAIT, STR(""));
+	helpers_tell(resolver->helpers, "resolve", IPC_JOB_AWAIT, STR(""));
 	resolver->is_awaiting = true;
 }
 

@@ -17,7 +17,7 @@ static void on_senders_hello(void *context, const struct queue_handed_serial *se
 
 	session->serial = *serial;
 	if (!queue_client_greet(session->receiver->parts.queue, str_from(session->peer), serial))
-		node_server_end(&session->server, "the queue cannot be reached");
+		node_session_end(session, "the queue cannot be reached");
 }
 
 static bool on_take(void *context, struct str package, struct str text, uint64_t size)
@@ -46,7 +46,7 @@ static void on_settled(void *context, struct str package, bool is_twice)
 						      package);
 
 	if (!is_told)
-		node_server_end(&session->server, "the queue cannot be reached");
+		node_session_end(session, "the queue cannot be reached");
 }
 
 static const struct node_server_handler server_handler = {on_senders_hello, on_take, on_data,
@@ -85,7 +85,7 @@ static const struct node_link_handler link_handler = {read_from_sender, on_room_
 void node_session_end(struct node_session *session, const char *reason)
 {
 	node_server_end(&session->server, reason);
-	node_link_send(session->link);
+	node_link_end(session->link);
 }
 
 struct node_session *node_session_new(struct node_receiver *receiver,
@@ -128,11 +128,12 @@ void node_session_kept(struct node_session *session, struct str package, struct 
 void node_session_greeted(struct node_session *session, int error,
 			  const struct queue_handed_serial *highest)
 {
-	if (error == 0)
+	if (error == 0) {
 		node_server_ready(&session->server);
-	else if (error == -ESTALE)
+		node_link_send(session->link);
+		return;
+	}
+	if (error == -ESTALE)
 		node_server_old(&session->server, highest);
-	else
-		node_server_end(&session->server, strerror(-error));
-	node_link_send(session->link);
+	node_session_end(session, strerror(-error)); /* says nothing more after "old" */
 }

@@ -24,6 +24,7 @@ enum {
 			DIRECTORY_ROLE_CHANGE,
 	ROLES_OF_LIST = DIRECTORY_ROLE_READ | DIRECTORY_ROLE_MEMBERS,
 	ROLES_OF_AUTH = DIRECTORY_ROLE_READ | DIRECTORY_ROLE_SECRET,
+	ROLES_OF_NODES = DIRECTORY_ROLE_READ | DIRECTORY_ROLE_NODES,
 };
 
 struct process {
@@ -61,6 +62,9 @@ static unsigned roles_of_user(uid_t user)
 		roles |= ROLES_OF_LIST;
 	if (user == child_user(process.child, "auth"))
 		roles |= ROLES_OF_AUTH;
+	if (user == child_user(process.child, "noded") ||
+	    user == child_user(process.child, "handover"))
+		roles |= ROLES_OF_NODES;
 	return roles;
 }
 

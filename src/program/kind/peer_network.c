@@ -278,6 +278,11 @@ static void ask_for_keys(struct peer_network *network)
 	network->keys = keys_new(network->child->loop, path, on_tls_files_changed, network);
 }
 
+void peer_network_dial(struct peer_network *network)
+{
+	ask_for_keys(network);
+}
+
 void peer_network_listen(struct peer_network *network, void *context)
 {
 	network->is_listening = true;

@@ -38,7 +38,9 @@ MUST_CHECK int peer_network_open(struct child *child, const struct peer_network_
 				 struct peer_network **network_out);
 /* NULL if no peers are dialled. */
 const struct directory_dialer *peer_network_dialer(const struct peer_network *network);
-/* Accepts peers, with CONTEXT for the kind's handler, as soon as there is a certificate. */
+/* Peers may be dialled, as soon as there is a certificate. */
+void peer_network_dial(struct peer_network *network);
+/* The same, and accepts peers, with CONTEXT for the kind's handler, as soon as there is a certificate. */
 void peer_network_listen(struct peer_network *network, void *context);
 /* Applies CHILD's new configuration. A certificate or authorities that cannot be used leave the
  * previous ones in force (logged). */

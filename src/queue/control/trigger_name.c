@@ -25,7 +25,8 @@ enum queue_trigger_kind queue_trigger_kind(struct str name)
 	} rows[] = {
 		{STR("host."), QUEUE_TRIGGER_HOST},   {STR("service."), QUEUE_TRIGGER_SERVICE},
 		{STR("hold."), QUEUE_TRIGGER_HOLD},   {STR("pipe."), QUEUE_TRIGGER_PIPE},
-		{STR("class."), QUEUE_TRIGGER_CLASS},
+		{STR("class."), QUEUE_TRIGGER_CLASS}, {STR("nodes."), QUEUE_TRIGGER_NODES},
+		{STR("node."), QUEUE_TRIGGER_NODE},
 	};
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++)

@@ -29,6 +29,8 @@ enum queue_trigger_kind {
 	QUEUE_TRIGGER_PIPE,      /* pipe.SERVICE.NAME: named by a local program */
 	QUEUE_TRIGGER_DIRECTORY, /* directory: until it answers */
 	QUEUE_TRIGGER_CLASS,     /* class.MASK: until that class of hosts has a place */
+	QUEUE_TRIGGER_NODES,     /* nodes.GROUP: until a node of the group can be reached */
+	QUEUE_TRIGGER_NODE,      /* node.NAME: until that node says what it has */
 };
 
 enum queue_trigger_kind queue_trigger_kind(struct str name);

@@ -228,7 +228,7 @@ static unsigned start_all(void)
 	while ((helper = helpers_with_place(world.helpers, "box")) != NULL && count < 1000) {
 		struct buffer body CLEANUP(buffer_clear) = {0};
 
-		helper_start(helper, &world, &body, STR(""), -1);
+		helper_start(helper, IPC_JOB_START, &world, &body, STR(""), -1);
 		count++;
 	}
 	return count;

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: ISC
+/* Events from the helper "handover". */
+#include "manager/internal.h"
+#include "manager/outcome.h"
+#include "manager/package.h"
+#include <errno.h>
+
+static void on_handed_released(void *context, struct str name)
+{
+	struct manager *manager = context;
+	struct trigger *trigger = triggers_find(manager->triggers, name);
+	enum queue_trigger_kind kind = queue_trigger_kind(name);
+
+	if (trigger != NULL && (kind == QUEUE_TRIGGER_NODES || kind == QUEUE_TRIGGER_NODE))
+		triggers_release(manager->triggers, trigger);
+}
+
+/* What waits has destinations of one kind or of the other. */
+static void on_groups_changed(void *context)
+{
+	struct manager *manager = context;
+	const struct config *config = manager->config;
+
+	for (size_t i = 0; i < config->transport_count; i++) {
+		struct buffer name CLEANUP(buffer_clear) = {0};
+
+		buffer_append_format(&name, "nodes.%s",
+				     config_transport_nodes(config, config->transports[i].name));
+		on_handed_released(manager, buffer_view(&name));
+	}
+	dispatch_drop_waiting(manager);
+	os_loop_defer(manager->loop, &manager->dispatch_task);
+}
+
+/* What is on the disk of the message ID, which is not in memory: the deliveries that are decided are
+ * told. 1: it is there; 0: it is not; or -errno. */
+static int settle_by_disk(struct manager *manager, struct mail_id id)
+{
+	struct queue_control *control;
+	int error = queue_update_load(manager->store, NULL, id.number, &control, NULL);
+	int result = 0;
+
+	if (error < 0)
+		return error;
+	if (control->envelope->id.born_us == id.born_us) {
+		result = 1;
+		for (size_t i = 0; i < control->delivery_count; i++)
+			if (!outcome_is_open(&control->deliveries[i]))
+				handed_settle(manager->handed, id, &control->deliveries[i].number,
+					      1);
+	}
+	queue_control_free(control);
+	return result;
+}
+
+/* Whether ID is at S4: 1, 0 or -errno. */
+static int is_queued(struct manager *manager, struct mail_id id)
+{
+	for (enum mail_stage stage = 0; stage < MAIL_STAGE_COUNT; stage++) {
+		struct queue_control *control;
+		int error = queue_update_load(manager->store, &stage, id.number, &control, NULL);
+		bool is_same;
+
+		if (error == -ENOENT)
+			continue;
+		if (error < 0)
+			return error;
+		is_same = control->envelope->id.born_us == id.born_us;
+		queue_control_free(control);
+		if (is_same)
+			return 1;
+	}
+	return 0;
+}
+
+/* What cannot be read is asked for again by the next connection of that node. */
+static void on_kept(void *context, struct mail_id id)
+{
+	struct manager *manager = context;
+	struct message *message = message_find(manager, id.number);
+	int there;
+
+	if (message != NULL && message->id.born_us == id.born_us) {
+		message->is_handed = true;
+		if (message->control != NULL && message->facts.place == MESSAGE_AT_S5)
+			package_settle_recorded(manager, message);
+		return;
+	}
+	if (message != NULL && message->id.born_us == 0)
+		return; /* it is being read */
+	there = is_queued(manager, id);
+	if (there == 0)
+		there = settle_by_disk(manager, id);
+	if (there == 0 || there == -ENOENT)
+		handed_settle(manager->handed, id, NULL, 0);
+}
+
+const struct handed_handler manager_hear_handed = {on_handed_released, on_groups_changed, on_kept};

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: ISC
+#include "node/send/send.h"
+#include "base/panic.h"
+#include "ipc/pack.h"
+#include "node/send/internal.h"
+#include "os/clock.h"
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+/* --- what "send" is told --- */
+
+static void say(struct node_sender *sender, enum ipc_job type, const struct buffer *body)
+{
+	if (sender->helper != NULL)
+		(void)deliver_helper_say(sender->helper, type, buffer_view(body));
+}
+
+void node_sender_release(struct node_sender *sender, const char *prefix, const char *name)
+{
+	struct buffer body CLEANUP(buffer_clear) = {0};
+	struct buffer trigger CLEANUP(buffer_clear) = {0};
+
+	buffer_append_format(&trigger, "%s%s", prefix, name);
+	pack_str(&body, buffer_view(&trigger));
+	say(sender, IPC_JOB_RELEASE, &body);
+}
+
+void node_sender_say_kept(struct node_sender *sender, const struct node_sent *sent)
+{
+	struct buffer body CLEANUP(buffer_clear) = {0};
+
+	pack_u64(&body, sent->id.number);
+	pack_u64(&body, (uint64_t)sent->id.born_us);
+	pack_u32(&body, sent->numbers.count == 0);
+	say(sender, IPC_JOB_KEPT, &body);
+}
+
+void node_sender_say_asked(struct node_sender *sender, const char *node)
+{
+	struct buffer body CLEANUP(buffer_clear) = {0};
+
+	pack_str(&body, str_from(node));
+	say(sender, IPC_JOB_ASKED, &body);
+}
+
+void node_sender_record_peer(struct node_sender *sender, const char *node, bool is_wanted)
+{
+	struct buffer body CLEANUP(buffer_clear) = {0};
+
+	pack_str(&body, str_from(node));
+	pack_u32(&body, is_wanted);
+	say(sender, IPC_JOB_PEER, &body);
+}
+
+static void say_groups(struct node_sender *sender)
+{
+	const struct directory_node *own = directory_nodes_find(
+		sender->parts.nodes, str_from(config_node_name(sender->parts.config)));
+	struct buffer body CLEANUP(buffer_clear) = {0};
+
+	if (!directory_nodes_is_known(sender->parts.nodes))
+		return;
+	for (size_t i = 0; own != NULL && i < own->group_count; i++)
+		pack_str(&body, str_from(own->groups[i]));
+	say(sender, IPC_JOB_GROUPS, &body);
+}
+
+/* --- jobs --- */
+
+/* The job waits for TRIGGER. */
+static void defer_job(struct deliver_helper_job *job, const char *status, const char *text,
+		      const char *trigger)
+{
+	struct mail_verdict verdict;
+
+	mail_verdict_set(&verdict, status, "%s", text);
+	deliver_helper_report_rest(job, &verdict, trigger);
+	deliver_helper_finish(job);
+}
+
+/* Reports what nodes have of JOB; true: that is all. */
+static bool report_what_is_there(struct node_sender *sender, struct deliver_helper_job *job)
+{
+	const struct node_peer *peer;
+	const struct node_sent *sent;
+	size_t left = job->recipient_count;
+
+	DL_FOREACH2 (sender->peers, peer, next)
+		DL_FOREACH2 (peer->sent, sent, next) {
+			struct mail_verdict verdict;
+
+			if (sent->state != NODE_PACKAGE_THERE ||
+			    sent->id.number != job->id.number ||
+			    sent->id.born_us != job->id.born_us)
+				continue;
+			mail_verdict_set(&verdict, "2.0.0", "node %s has it", peer->name);
+			for (size_t i = 0; i < job->recipient_count; i++) {
+				if (job->recipients[i].is_reported ||
+				    !node_numbers_have(&sent->numbers, job->recipients[i].number))
+					continue;
+				deliver_helper_report(job, i, &verdict, NULL);
+				left--;
+			}
+		}
+	return left == 0;
+}
+
+/* A node that may have some of JOB; NULL: none. */
+static const struct node_peer *find_doubt(const struct node_sender *sender,
+					  const struct deliver_helper_job *job)
+{
+	const struct node_peer *peer;
+	const struct node_sent *sent;
+
+	DL_FOREACH2 (sender->peers, peer, next) {
+		if (peer->must_answer)
+			return peer;
+		DL_FOREACH2 (peer->sent, sent, next)
+			if (sent->state == NODE_PACKAGE_DOUBT &&
+			    sent->id.number == job->id.number &&
+			    sent->id.born_us == job->id.born_us)
+				return peer;
+	}
+	return NULL;
+}
+
+void node_sender_place(struct node_sender *sender, struct deliver_helper_job *job)
+{
+	struct buffer reason CLEANUP(buffer_clear) = {0};
+	struct buffer trigger CLEANUP(buffer_clear) = {0};
+	struct node_peer *peer;
+	struct node_sent *sent;
+
+	if (sender->is_draining) {
+		deliver_helper_finish(job);
+		return;
+	}
+	peer = node_choose(sender, job, &reason);
+	if (peer == NULL && job->context != NULL) { /* they can be reached */
+		const struct node_refusals *refusals = job->context;
+
+		deliver_helper_report_rest(job, &refusals->last, NULL);
+		deliver_helper_finish(job);
+		return;
+	}
+	if (peer == NULL) {
+		buffer_append_byte(&reason, '\0');
+		buffer_append_format(&trigger, "nodes." STR_FORMAT, STR_ARGUMENTS(job->group));
+		buffer_append_byte(&trigger, '\0');
+		defer_job(job, "4.4.1", buffer_data(&reason), buffer_data(&trigger));
+		return;
+	}
+	sent = node_sent_new(peer, job->package.data, node_numbers_of_job(job));
+	if (strchr(sent->name, '.') == NULL) /* the whole message */
+		node_numbers_clear(&sent->numbers);
+	sent->job = job;
+	sent->size = job->content.size + job->text.length;
+	sent->state = NODE_PACKAGE_QUEUED;
+	peer->outstanding += sent->size;
+	node_peer_send(peer);
+}
+
+static void take_package_job(void *context, struct deliver_helper_job *job)
+{
+	struct node_sender *sender = context;
+	struct buffer trigger CLEANUP(buffer_clear) = {0};
+	const struct node_peer *doubt;
+
+	job->package = str_from(arena_copy(job->arena, job->package));
+	if (!job->is_new && report_what_is_there(sender, job)) {
+		deliver_helper_finish(job);
+		return;
+	}
+	doubt = job->is_new ? NULL : find_doubt(sender, job);
+	if (doubt == NULL) {
+		node_sender_place(sender, job);
+		return;
+	}
+	buffer_append_format(&trigger, "node.%s", doubt->name);
+	buffer_append_byte(&trigger, '\0');
+	defer_job(job, "4.4.2", "the node may have it, and is asked", buffer_data(&trigger));
+}
+
+/* What was not begun ends without a report; for what was, the answer is awaited. */
+static void drain_package_jobs(void *context)
+{
+	struct node_sender *sender = context;
+	struct node_peer *peer;
+	struct node_sent *sent;
+	struct node_sent *next;
+
+	sender->is_draining = true;
+	DL_FOREACH2 (sender->peers, peer, next)
+		DL_FOREACH_SAFE2 (peer->sent, sent, next, next) {
+			struct deliver_helper_job *job = sent->job;
+
+			if (job == NULL || sent->state == NODE_PACKAGE_SENT)
+				continue;
+			sent->job = NULL;
+			if (sent->state == NODE_PACKAGE_QUEUED)
+				node_sent_free(sent);
+			deliver_helper_finish(job);
+		}
+}
+
+static void forget_peers(struct node_sender *sender)
+{
+	while (sender->peers != NULL)
+		node_peer_free(sender->peers);
+}
+
+/* "send" has no jobs here any more, and asks every node when it is back. */
+static void give_up_package_jobs(void *context)
+{
+	forget_peers(context);
+}
+
+/* --- what "send" says --- */
+
+static bool hear_run(struct node_sender *sender, struct unpack body)
+{
+	forget_peers(sender);
+	sender->is_draining = false;
+	sender->epoch = unpack_u64(&body);
+	sender->run = unpack_u64(&body);
+	sender->connections = 0;
+	while (body.rest.length > 0 && !body.failed) {
+		struct str node = unpack_str(&body);
+		struct node_peer *peer;
+
+		if (!mail_node_is_valid(node))
+			return false;
+		peer = node_peer_get(sender, node);
+		peer->is_recorded = true;
+		peer->must_answer = true;
+		peer->asked_us = os_clock_monotonic_us();
+	}
+	if (body.failed)
+		return false;
+	node_sender_nodes_changed(sender);
+	return true;
+}
+
+static bool hear_peered(struct node_sender *sender, struct unpack body)
+{
+	struct str node = unpack_str(&body);
+	int error = -(int)unpack_u32(&body);
+	struct node_peer *peer = node_peer_find(sender, node);
+
+	if (!unpack_is_whole(&body))
+		return false;
+	if (peer != NULL)
+		node_peer_recorded(peer, error);
+	return true;
+}
+
+static bool hear_settled(struct node_sender *sender, struct unpack body)
+{
+	uint32_t numbers[1000];
+
+	while (body.rest.length > 0 && !body.failed) {
+		struct node_peer *peer;
+		struct mail_id id;
+		uint32_t count;
+
+		id.number = unpack_u64(&body);
+		id.born_us = (int64_t)unpack_u64(&body);
+		count = unpack_u32(&body);
+		if (body.failed || count > COUNT_OF(numbers))
+			return false;
+		for (uint32_t i = 0; i < count; i++)
+			numbers[i] = unpack_u32(&body);
+		DL_FOREACH2 (sender->peers, peer, next)
+			node_peer_settle(peer, id, numbers, count);
+	}
+	return !body.failed;
+}
+
+static bool hear_send(void *context, enum ipc_job type, struct str body)
+{
+	const struct unpack unpack = {body, false};
+
+	if (type == IPC_JOB_RUN)
+		return hear_run(context, unpack);
+	return type == IPC_JOB_PEERED ? hear_peered(context, unpack)
+				      : hear_settled(context, unpack);
+}
+
+const struct deliver_helper_handler node_sender_handler = {
+	.job = take_package_job,
+	.drain = drain_package_jobs,
+	.lost = give_up_package_jobs,
+	.heard = hear_send,
+};
+
+/* --- its life --- */
+
+struct node_sender *node_sender_new(struct os_loop *loop, const struct node_sender_parts *parts)
+{
+	struct node_sender *sender = memory_alloc_zero(1, sizeof *sender);
+
+	sender->loop = loop;
+	sender->parts = *parts;
+	return sender;
+}
+
+void node_sender_use_helper(struct node_sender *sender, struct deliver_helper *helper)
+{
+	sender->helper = helper;
+}
+
+void node_sender_configure(struct node_sender *sender, const struct config *config)
+{
+	sender->parts.config = config;
+	node_sender_nodes_changed(sender);
+}
+
+/* Whether some mail of this node is for NODE. */
+static bool is_node_needed(const struct node_sender *sender, const struct directory_node *node)
+{
+	const struct config *config = sender->parts.config;
+
+	if (strcmp(node->name, config_node_name(config)) == 0 ||
+	    node->state == DIRECTORY_NODE_AWAY)
+		return false;
+	for (size_t i = 0; i < config->transport_count; i++) {
+		const char *group = config_transport_nodes(config, config->transports[i].name);
+
+		if (*group != '\0' && directory_node_is_in(node, str_from(group)))
+			return true;
+	}
+	return false;
+}
+
+void node_sender_nodes_changed(struct node_sender *sender)
+{
+	const struct directory_nodes *nodes = sender->parts.nodes;
+	struct node_peer *peer;
+
+	if (sender->run == 0)
+		return;
+	say_groups(sender);
+	for (size_t i = 0; i < directory_nodes_count(nodes); i++) {
+		const struct directory_node *node = directory_nodes_at(nodes, i);
+
+		if (is_node_needed(sender, node))
+			node_peer_connect(node_peer_get(sender, str_from(node->name)));
+	}
+	DL_FOREACH2 (sender->peers, peer, next) {
+		const struct directory_node *node = directory_nodes_find(nodes, str_from(peer->name));
+
+		node_peer_connect(peer); /* also one that is only asked what it has */
+		for (size_t i = 0; node != NULL && node->state == DIRECTORY_NODE_ACTIVE &&
+				   node_peer_is_ready(peer) && i < node->group_count;
+		     i++)
+			node_sender_release(sender, "nodes.", node->groups[i]);
+	}
+}
+
+void node_sender_free(struct node_sender *sender)
+{
+	if (sender == NULL)
+		return;
+	forget_peers(sender);
+	buffer_clear(&sender->groups);
+	free(sender);
+}
