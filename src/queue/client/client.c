@@ -178,7 +178,7 @@ static void on_queue_server_message(void *context, struct ipc_message *message)
 		is_good = client_kept(client, &body);
 		break;
 	case QUEUE_PROTOCOL_GREETED:
-		is_good = client_greeted(client, &body);
+		is_good = client_handed_greeted(client, &body);
 		break;
 	default:
 		break;

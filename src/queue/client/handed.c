@@ -100,7 +100,7 @@ bool client_kept(struct queue_client *client, struct unpack *body)
 	return client->nodes != NULL && unpack_is_whole(body);
 }
 
-bool client_greeted(struct queue_client *client, struct unpack *body)
+bool client_handed_greeted(struct queue_client *client, struct unpack *body)
 {
 	enum { ERRNO_MAX = 4095 };
 	struct str node = unpack_str(body);

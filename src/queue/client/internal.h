@@ -43,6 +43,6 @@ void client_commit_text(struct queue_client_message *message, struct buffer text
 
 /* handed.c: what "queue" says to "noded". False: it must not say that. */
 bool client_kept(struct queue_client *client, struct unpack *body);
-bool client_greeted(struct queue_client *client, struct unpack *body);
+bool client_handed_greeted(struct queue_client *client, struct unpack *body);
 
 #endif
