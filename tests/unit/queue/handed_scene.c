@@ -61,15 +61,30 @@ int handed_scene_greet(uint64_t run)
 	return result == 1 ? -EBUSY : result;
 }
 
+/* Of the deliveries in RECORDS. */
+static void find_numbers(struct str envelope, struct str records, struct buffer *numbers)
+{
+	struct buffer whole CLEANUP(buffer_clear) = {0};
+	struct queue_control *control;
+
+	buffer_append_str(&whole, envelope);
+	queue_checksum_add_head(&whole, envelope, 0);
+	buffer_append_str(&whole, records);
+	assert_int_equal(queue_control_parse(buffer_view(&whole), &control, NULL), 0);
+	assert_true(control->is_mapped);
+	queue_handed_numbers(control, numbers);
+	queue_control_free(control);
+}
+
 static int write_package(struct queue_message *message, const char *name, const char *data,
 			 const char *records)
 {
 	struct mail_envelope *envelope = queue_scene_envelope_to_one();
 	struct queue_package package = {.node = STR("a1"),
 					.name = str_from(name),
-					.stage = MAIL_STAGE_ARRIVE,
-					.numbers = STR("")};
+					.stage = MAIL_STAGE_ARRIVE};
 	struct buffer map CLEANUP(buffer_clear) = {0};
+	struct buffer numbers CLEANUP(buffer_clear) = {0};
 	struct buffer bytes CLEANUP(buffer_clear) = {0};
 	struct buffer text CLEANUP(buffer_clear) = {0};
 	char of[NAME_SIZE];
@@ -85,9 +100,11 @@ static int write_package(struct queue_message *message, const char *name, const 
 	if (records != NULL) {
 		buffer_append_string(&map, records);
 		queue_checksum_add_records(&map, 0, envelope->id.born_us);
+		find_numbers(buffer_view(&text), buffer_view(&map), &numbers);
 	}
 	mail_envelope_free(envelope);
 	package.records = buffer_view(&map);
+	package.numbers = buffer_view(&numbers);
 	result = queue_handed_begin(message, &package);
 	return result == 0 ? queue_message_write(message, MAIL_STAGE_ARRIVE, &bytes, &text)
 			   : result;

@@ -25,7 +25,8 @@ void handed_scene_close(void);
 /* a1 connects for the first time in its run RUN: groups are committed until it is greeted, or one
  * of them or something else fails. */
 int handed_scene_greet(uint64_t run);
-/* Takes package NAME of a1, with DATA, to b@example.net, and with the map RECORDS (NULL: none). */
+/* Takes package NAME of a1, with DATA, to b@example.net: a whole message; with the map RECORDS, unless
+ * that is NULL, a part of one. */
 int handed_scene_take(const char *name, const char *data, const char *records,
 		      uint64_t *number_out);
 /* The end of a message at S4, with the groups that it waits for: 0 or -errno. */
