@@ -150,8 +150,9 @@ struct queue_dirty_nodes {
 enum queue_handed_state {
 	QUEUE_HANDED_COMMITTING,
 	QUEUE_HANDED_TAKEN,
-	QUEUE_HANDED_ENDING, /* NAME.done has to become durable before another name goes */
-	QUEUE_HANDED_ENDED,  /* NAME.done is */
+	QUEUE_HANDED_ENDING, /* has NAME.done too, which has to become durable before another name
+			      * goes */
+	QUEUE_HANDED_ENDED,  /* has NAME.done */
 	QUEUE_HANDED_UNDONE, /* its commit failed: the name goes when the removal from todo/ is
 			      * durable */
 };
@@ -165,7 +166,8 @@ struct queue_handed_name {
 	enum queue_handed_state state;
 	enum mail_stage stage; /* of one that was committed here */
 	bool is_reported;      /* a manager may have begun it */
-	uint64_t durable;      /* ENDING: what queue_intake_durable() must reach */
+	uint64_t durable;      /* ENDING: what queue_intake_durable() must reach, */
+	unsigned failures;     /* and queue_spare_epoch() must still be */
 	UT_hash_handle hh;     /* by name, in its node */
 	UT_hash_handle by_number;
 };

@@ -26,16 +26,48 @@ static void run_path(const struct handed_node *node, uint64_t epoch, uint64_t ru
 	queue_handed_path(node->name, name, false, path);
 }
 
-static int make_node_directory(struct queue_intake *intake, const struct handed_node *node)
+static int make_node_directory(struct queue_intake *intake, struct handed_node *node)
 {
 	char path[QUEUE_PATH_SIZE];
 	int result;
 
 	snprintf(path, sizeof path, QUEUE_HANDED_FOLDER "/%s", node->name);
 	result = os_file_make_directory(intake->store->directory, path);
-	if (result == 0)
-		queue_spare_mark_node(intake, "");
-	return result == -EEXIST ? 0 : result;
+	if (result < 0)
+		return result;
+	node->is_new = true;
+	queue_spare_mark_node(intake, "");
+	return 0;
+}
+
+/* After a failed sync nobody can say whether the directory's name is durable, or ever will be: it
+ * gets it anew. Another node's name begins with no '_', so what a crash leaves there is nobody's.
+ */
+static int rename_node_directory(struct queue_intake *intake, const struct handed_node *node)
+{
+	char path[QUEUE_PATH_SIZE];
+	char other[QUEUE_PATH_SIZE];
+	int result;
+
+	snprintf(path, sizeof path, QUEUE_HANDED_FOLDER "/%s", node->name);
+	snprintf(other, sizeof other, QUEUE_HANDED_FOLDER "/_%s", node->name);
+	result = os_file_rename(intake->store->directory, path, other);
+	if (result == 0 || result == -ENOENT) /* the second half failed before */
+		result = os_file_rename(intake->store->directory, other, path);
+	queue_spare_mark_node(intake, "");
+	return result;
+}
+
+static int make_run_file(struct queue_intake *intake, struct handed_node *node, const char *path)
+{
+	int file = os_file_open(intake->store->directory, path, OS_FILE_WRITE | OS_FILE_CREATE);
+
+	if (file < 0 && file != -EEXIST)
+		return file;
+	os_file_close(file);
+	queue_spare_mark_node(intake, node->name);
+	node->failures = queue_spare_epoch(intake);
+	return 0;
 }
 
 /* The file of a newer run; that of the older one goes when it is durable. */
@@ -45,19 +77,17 @@ static int make_run(struct queue_intake *intake, struct handed_node *node, uint6
 	int directory = intake->store->directory;
 	char path[QUEUE_PATH_SIZE];
 	int result;
-	int file;
 
 	run_path(node, epoch, run, path);
-	file = os_file_open(directory, path, OS_FILE_WRITE | OS_FILE_CREATE);
-	if (file == -ENOENT) {
+	result = make_run_file(intake, node, path);
+	if (result == -ENOENT) {
 		result = make_node_directory(intake, node);
-		file = result < 0 ? result
-				  : os_file_open(directory, path, OS_FILE_WRITE | OS_FILE_CREATE);
+		if (result == 0)
+			result = make_run_file(intake, node, path);
 	}
-	if (file < 0 && file != -EEXIST)
-		return file;
-	os_file_close(file);
-	queue_spare_mark_node(intake, node->name);
+	if (result < 0)
+		return result;
+	node->is_run_durable = false;
 	if (node->old_epoch != 0) { /* NODE was never greeted with this one */
 		run_path(node, node->epoch, node->run, path);
 		result = os_file_unlink(directory, path);
@@ -69,6 +99,21 @@ static int make_run(struct queue_intake *intake, struct handed_node *node, uint6
 	node->epoch = epoch;
 	node->run = run;
 	return 0;
+}
+
+/* Likewise: a sync that succeeds says nothing of what was to be durable before one that failed. */
+static int make_run_again(struct queue_intake *intake, struct handed_node *node)
+{
+	char path[QUEUE_PATH_SIZE];
+	int result = node->is_new ? rename_node_directory(intake, node) : 0;
+
+	if (result < 0)
+		return result;
+	run_path(node, node->epoch, node->run, path);
+	result = os_file_unlink(intake->store->directory, path);
+	if (result < 0 && result != -ENOENT)
+		return result;
+	return make_run_file(intake, node, path);
 }
 
 static int remove_old_run(struct queue_intake *intake, struct handed_node *node)
@@ -149,6 +194,12 @@ int queue_handed_greet(struct queue_intake *intake, struct str name, uint64_t ep
 		*durable_out = node->durable;
 		return 1;
 	}
+	if (!node->is_run_durable && node->failures != queue_spare_epoch(intake)) {
+		result = make_run_again(intake, node);
+		return result < 0 ? result : await(intake, node, durable_out);
+	}
+	node->is_run_durable = true;
+	node->is_new = false;
 	if (!is_synced || queue_intake_must_prove(intake))
 		return await(intake, node, durable_out);
 	result = remove_old_run(intake, node);

@@ -17,9 +17,12 @@ struct handed_node {
 	uint64_t run;
 	uint64_t old_epoch; /* of the one before it, which goes when the newer one is durable */
 	uint64_t old_run;
-	uint64_t durable; /* what queue_intake_durable() must reach before NODE is greeted */
-	size_t undone;    /* names of commits that failed */
-	bool is_undoing;  /* the removal of theirs in todo/ is awaited */
+	bool is_run_durable;
+	bool is_new;       /* its directory was made for that run, and is not durable either */
+	unsigned failures; /* queue_spare_epoch() when the run was made */
+	uint64_t durable;  /* what queue_intake_durable() must reach before NODE is greeted */
+	size_t undone;     /* names of commits that failed */
+	bool is_undoing;   /* the removal of theirs in todo/ is awaited */
 	struct queue_handed_name *names; /* by name */
 	UT_hash_handle hh;
 };

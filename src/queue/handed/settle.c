@@ -20,6 +20,10 @@ static int unlink_handed_name(struct queue_intake *intake, const struct queue_ha
 
 	queue_handed_name_path(name, path);
 	result = os_file_unlink(intake->store->directory, path);
+	if (name->state == QUEUE_HANDED_ENDING && (result == 0 || result == -ENOENT)) {
+		queue_handed_path(name->node->name, name->name, false, path);
+		result = os_file_unlink(intake->store->directory, path);
+	}
 	queue_spare_mark_node(intake, name->node->name);
 	return result == -ENOENT ? 0 : result;
 }

@@ -88,34 +88,82 @@ static int retire_data(struct queue_intake *intake, const struct last_name *last
 	return result == -ENOENT ? 0 : result;
 }
 
-/* NAME becomes NAME.done, durably or in an order that is as good: 0; 1: it has to become durable.
- * -ENOENT: somebody has removed it, and it is forgotten. */
-static int end_package(struct queue_intake *intake, struct queue_handed_name *name)
+/* Where order is kept: both names change together, and before anything that is done later. */
+static int rename_to_done(struct queue_intake *intake, struct queue_handed_name *name)
 {
 	char from[QUEUE_PATH_SIZE];
 	char to[QUEUE_PATH_SIZE];
 	int result;
 
-	if (name->state == QUEUE_HANDED_TAKEN) {
-		queue_handed_name_path(name, from);
-		name->state = QUEUE_HANDED_ENDING;
-		queue_handed_name_path(name, to);
-		result = os_file_rename(intake->store->directory, from, to);
-		if (result == -ENOENT)
-			queue_handed_forget(intake, name);
-		else if (result < 0)
-			name->state = QUEUE_HANDED_TAKEN;
-		if (result < 0)
-			return result;
-		queue_spare_mark_node(intake, queue_handed_name_node(name));
-		name->durable = queue_store_sync(intake->store) == QUEUE_SYNC_ORDERED
-					? 0
-					: queue_intake_await(intake);
-	}
-	if (queue_intake_durable(intake) < name->durable)
-		return 1;
+	queue_handed_name_path(name, from);
+	name->state = QUEUE_HANDED_ENDED;
+	queue_handed_name_path(name, to);
+	result = os_file_rename(intake->store->directory, from, to);
+	if (result < 0)
+		name->state = QUEUE_HANDED_TAKEN;
+	queue_spare_mark_node(intake, queue_handed_name_node(name));
+	return result;
+}
+
+/* NAME.done comes beside NAME, and has to become durable. After a failed sync it is made once more:
+ * nobody could say whether the first one is. */
+static int link_to_done(struct queue_intake *intake, struct queue_handed_name *name)
+{
+	const char *node = queue_handed_name_node(name);
+	char from[QUEUE_PATH_SIZE];
+	char to[QUEUE_PATH_SIZE];
+	int result;
+
+	queue_handed_path(node, name->name, false, from);
+	queue_handed_path(node, name->name, true, to);
+	name->failures = queue_spare_epoch(intake);
+	result = os_file_unlink(intake->store->directory, to);
+	if (result == 0 || result == -ENOENT)
+		result = os_file_link(intake->store->directory, from, to);
+	if (result < 0)
+		return result;
+	queue_spare_mark_node(intake, node);
+	name->state = QUEUE_HANDED_ENDING;
+	name->durable = queue_intake_await(intake);
+	return 1;
+}
+
+/* NAME.done is durable. */
+static int unlink_taken_name(struct queue_intake *intake, struct queue_handed_name *name)
+{
+	const char *node = queue_handed_name_node(name);
+	char path[QUEUE_PATH_SIZE];
+	int result;
+
+	queue_handed_path(node, name->name, false, path);
+	result = os_file_unlink(intake->store->directory, path);
+	queue_spare_mark_node(intake, node);
+	if (result < 0 && result != -ENOENT)
+		return result;
 	name->state = QUEUE_HANDED_ENDED;
 	return 0;
+}
+
+/* NAME becomes NAME.done, durably or in an order that is as good: 0; 1: it has to become durable.
+ * -ENOENT: somebody has removed it, and it is forgotten. */
+static int end_package(struct queue_intake *intake, struct queue_handed_name *name)
+{
+	int result = 0;
+
+	if (name->state == QUEUE_HANDED_TAKEN &&
+	    queue_store_sync(intake->store) == QUEUE_SYNC_ORDERED)
+		result = rename_to_done(intake, name);
+	else if (name->state == QUEUE_HANDED_TAKEN)
+		result = link_to_done(intake, name);
+	else if (name->state == QUEUE_HANDED_ENDING && queue_intake_durable(intake) < name->durable)
+		result = 1;
+	else if (name->state == QUEUE_HANDED_ENDING && name->failures != queue_spare_epoch(intake))
+		result = link_to_done(intake, name);
+	else if (name->state == QUEUE_HANDED_ENDING)
+		result = unlink_taken_name(intake, name);
+	if (result == -ENOENT)
+		queue_handed_forget(intake, name);
+	return result;
 }
 
 /* The end of a package that may be handed over again: its file stays under its name in handed/, so

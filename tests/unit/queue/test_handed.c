@@ -109,9 +109,10 @@ static void one_that_is_settled_first_becomes_like_any_other(void **state)
 	/* while NAME.done waits for the disk */
 	assert_int_equal(handed_scene_take("2-1", "data", NULL, &number), 0);
 	assert_int_equal(queue_message_remove_queued(handed.intake, MAIL_STAGE_ARRIVE, number), 1);
-	assert_string_equal(handed_scene_names(), "2-1.done run.1.7 ");
+	assert_string_equal(handed_scene_names(), "2-1 2-1.done run.1.7 ");
 	assert_true(handed_scene_is_queued(number));
 	settle("2-1");
+	assert_string_equal(handed_scene_names(), "run.1.7 ");
 	assert_true(handed_scene_is_queued(number));
 	assert_int_equal(handed_scene_end(number), 0);
 	assert_false(handed_scene_is_queued(number));
