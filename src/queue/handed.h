@@ -15,7 +15,9 @@
  *   todo/     -                              NODE has it
  *   todo/     todo/ or info/, NAME           taken
  *   todo/     NAME alone                     litter: its commit did not succeed
- *   todo/     todo/ or mess/, NAME.done      ended; the other name goes next
+ *   todo/     todo/ or mess/, NAME.done      ended; the other name goes next. Where the filesystem
+ *                                            keeps no order, NAME is there beside NAME.done until
+ *                                            that is durable
  *   todo/     NAME.done                      ended, not settled: the file stays, and its number
  * taken gone      any of these                   NODE says that it is settled: the name goes
  *

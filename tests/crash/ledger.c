@@ -231,10 +231,14 @@ static int check_promises(struct trial *trial)
 	trial->stage = NULL;
 	if (result == 0)
 		result = queue_store_each(trial->store, QUEUE_INFO, NULL, visit, NULL, trial);
-	for (size_t i = 0; result == 0 && i < ledger.count; i++)
-		if (ledger.messages[i].is_answered && !ledger.messages[i].is_ended &&
-		    !trial->is_found[i])
-			return blame(trial, ledger.messages[i].number, "is lost");
+	for (size_t i = 0; result == 0 && i < ledger.count; i++) {
+		const struct entry *entry = &ledger.messages[i];
+
+		if (entry->is_answered && !entry->is_ended && !trial->is_found[i])
+			return blame(trial, entry->number, "is lost");
+		if (entry->is_gone && trial->is_found[i])
+			return blame(trial, entry->number, "is back, which was gone durably");
+	}
 	return result;
 }
 

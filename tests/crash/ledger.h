@@ -31,6 +31,7 @@ struct entry {           /* of one message */
 	struct buffer control;
 	bool is_answered;       /* 250 was said */
 	bool is_ended;          /* nothing more is owed for it */
+	bool is_gone;           /* another machine was told that it is, durably */
 	bool is_updated;        /* its control file may have more than the envelope */
 	bool has_queued_bounce; /* its failures are reported by another message */
 	const char *package;    /* of the node a1, which handed it over; NULL: nobody did */

@@ -711,6 +711,40 @@ static void packages(void)
 	stop();
 }
 
+/* Another machine waits until it is gone, while nothing else comes, or with the next message. */
+static void remove_durably(struct entry *entry, bool has_next)
+{
+	uint64_t durable;
+
+	if (!entry->is_answered)
+		return;
+	deliver_queued(entry);
+	durable = queue_intake_await(intake);
+	if (has_next)
+		enqueue_one(70, 1);
+	else
+		settle();
+	entry->is_gone = queue_intake_durable(intake) >= durable;
+	look();
+}
+
+static void durable_removals(void)
+{
+	static const struct letter letters[] = {{MAIL_STAGE_ARRIVE, 300, 1, "1-1"},
+						{MAIL_STAGE_ARRIVE, 100, 1, NULL},
+						{MAIL_STAGE_SUBMIT, 600, 2, "2-1"},
+						{MAIL_STAGE_ARRIVE, 50, 1, NULL}};
+	struct entry *entries[4];
+
+	start(false);
+	if (greet()) {
+		enqueue(letters, 4, entries);
+		for (unsigned i = 0; i < COUNT_OF(letters); i++)
+			remove_durably(entries[i], i > 1);
+	}
+	stop();
+}
+
 /* a1 connects, hands one over, and so on, while nothing else comes. */
 static void packages_alone(void)
 {
@@ -828,6 +862,7 @@ const struct scenario scenarios[] = {
 	{"cleaning", cleaning, 4, false},
 	{"packages", packages, 4, false},
 	{"packages alone", packages_alone, 4, false},
+	{"durable removals", durable_removals, 4, false},
 	{"reuse, no spares", reuse, 0, false},
 	{"short lives, no spares", short_lives, 0, false},
 	{"packages, no spares", packages, 0, false},
