@@ -643,14 +643,14 @@ static void short_lives(void)
 	stop();
 }
 
-/* a1 connects in its next run, learns what is here, and settles what it does not have any more. */
-static bool greet(void)
+/* a1 connects in its next run, and learns what is here; at once again when that fails. */
+static void greet(void)
 {
 	bool is_kept[LEDGER_MESSAGES_MAX];
 	uint64_t run = ledger.run + 1;
 
-	if (ledger_greet(intake, run, is_kept) < 0)
-		return false;
+	if (ledger_greet(intake, run, is_kept) < 0 && ledger_greet(intake, run, is_kept) < 0)
+		panic("a node cannot be greeted");
 	ledger.run = run;
 	for (size_t i = 0; i < ledger.count; i++) {
 		struct entry *entry = &ledger.messages[i];
@@ -659,7 +659,6 @@ static bool greet(void)
 			entry->is_denied = true;
 	}
 	look();
-	return true;
 }
 
 static void say_settled(struct entry *entry)
@@ -685,10 +684,7 @@ static void packages(void)
 	struct entry *entries[4];
 
 	start(false);
-	if (!greet()) {
-		stop();
-		return;
-	}
+	greet();
 	enqueue(letters, 4, entries);
 	deliver_queued(entries[0]);
 	say_settled(entries[0]);
@@ -704,10 +700,22 @@ static void packages(void)
 	settle();
 	enqueue_one(20, 1);
 	restart();
-	(void)greet();
+	greet();
 	say_settled(entries[2]);
 	settle();
 	enqueue_one(30, 1);
+	stop();
+}
+
+/* The power fails, or a call, just when it comes. */
+static void lone_package(void)
+{
+	static const struct letter letter = {MAIL_STAGE_ARRIVE, 700, 2, "1-1"};
+	struct entry *entry;
+
+	start(false);
+	greet();
+	enqueue(&letter, 1, &entry);
 	stop();
 }
 
@@ -737,11 +745,10 @@ static void durable_removals(void)
 	struct entry *entries[4];
 
 	start(false);
-	if (greet()) {
-		enqueue(letters, 4, entries);
-		for (unsigned i = 0; i < COUNT_OF(letters); i++)
-			remove_durably(entries[i], i > 1);
-	}
+	greet();
+	enqueue(letters, 4, entries);
+	for (unsigned i = 0; i < COUNT_OF(letters); i++)
+		remove_durably(entries[i], i > 1);
 	stop();
 }
 
@@ -755,14 +762,13 @@ static void packages_alone(void)
 		struct letter letter = {MAIL_STAGE_ARRIVE, 100 + 100 * i, 1, names[i]};
 		struct entry *entry;
 
-		if (!greet())
-			continue;
+		greet();
 		enqueue(&letter, 1, &entry);
 		if (i == 1)
 			restart();
 		deliver_queued(entry);
 		if (i == 2)
-			(void)greet();
+			greet();
 		say_settled(entry);
 	}
 	stop();
@@ -860,6 +866,7 @@ const struct scenario scenarios[] = {
 	{"mapping anew", mapping_anew, 4, false},
 	{"short lives", short_lives, 4, false},
 	{"cleaning", cleaning, 4, false},
+	{"lone package", lone_package, 4, false},
 	{"packages", packages, 4, false},
 	{"packages alone", packages_alone, 4, false},
 	{"durable removals", durable_removals, 4, false},

@@ -108,7 +108,9 @@ static void one_that_is_settled_first_becomes_like_any_other(void **state)
 	assert_int_equal(queue_intake_held(handed.intake), 1);
 	/* while NAME.done waits for the disk */
 	assert_int_equal(handed_scene_take("2-1", "data", NULL, &number), 0);
-	assert_int_equal(queue_message_remove_queued(handed.intake, MAIL_STAGE_ARRIVE, number), 1);
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(
+			queue_message_remove_queued(handed.intake, MAIL_STAGE_ARRIVE, number), 1);
 	assert_string_equal(handed_scene_names(), "2-1 2-1.done run.1.7 ");
 	assert_true(handed_scene_is_queued(number));
 	settle("2-1");
