@@ -5,6 +5,8 @@
 #ifndef QUEUE_INTERNAL_H
 #define QUEUE_INTERNAL_H
 
+#include "base/table.h"
+#include "mail/package.h"
 #include "os/process/process.h"
 #include "queue/message.h"
 #include "queue/store.h"
@@ -137,6 +139,39 @@ struct queue_refused {
 	uint64_t number;
 };
 
+/* Directories of nodes in which a name was made or removed; "": handed/ itself. */
+struct queue_dirty_nodes {
+	char (*names)[MAIL_NODE_MAX + 1]; /* [count], owned */
+	size_t count;
+	size_t capacity;
+};
+
+/* handed/table.c: what is known of a name in handed/NODE/. */
+enum queue_handed_state {
+	QUEUE_HANDED_COMMITTING,
+	QUEUE_HANDED_TAKEN,
+	QUEUE_HANDED_ENDING, /* has NAME.done too, which has to become durable before another name
+			      * goes */
+	QUEUE_HANDED_ENDED,  /* has NAME.done */
+	QUEUE_HANDED_UNDONE, /* its commit failed: the name goes when the removal from todo/ is
+			      * durable */
+};
+
+struct handed_node;
+struct queue_handed_name {
+	uint64_t number;
+	struct handed_node *node;
+	char name[MAIL_PACKAGE_SIZE];
+	char *numbers; /* of its deliveries, owned; NULL: not read yet */
+	enum queue_handed_state state;
+	enum mail_stage stage; /* of one that was committed here */
+	bool is_reported;      /* a manager may have begun it */
+	uint64_t durable;      /* ENDING: what queue_intake_durable() must reach, */
+	unsigned failures;     /* and queue_spare_epoch() must still be */
+	UT_hash_handle hh;     /* by name, in its node */
+	UT_hash_handle by_number;
+};
+
 /* Directories in which a removal must be durable before a number or file is reused. */
 enum queue_dirty { QUEUE_DIRTY_INFO = MAIL_STAGE_COUNT, QUEUE_DIRTY_COUNT };
 
@@ -153,18 +188,31 @@ struct queue_intake {
 	struct queue_spare_list full;  /* set aside, not emptied yet; without descriptors */
 	struct queue_refused *refused; /* [refused_count], owned */
 	size_t refused_count;
-	bool *dirty;       /* [QUEUE_DIRTY_COUNT][split] */
-	uint64_t moved;    /* names of messages at S5 that were removed from todo/, so far */
-	uint64_t settled;  /* so many of these removals, the first ones, are durable */
-	bool is_unknown;   /* any directory may be dirty, from an earlier process */
-	bool must_prove;   /* a sync failed, and none has succeeded since */
-	unsigned epoch;    /* number of failed syncs: what was begun before the last is in doubt */
-	bool has_doubts;   /* a sync failed in this boot, in this or an earlier process */
-	int64_t doubts_us; /* a data file changed after this time is not in doubt */
-	bool is_blind;     /* the system cannot tell who has a file open for writing */
+	bool *dirty;        /* [QUEUE_DIRTY_COUNT][split] */
+	uint64_t moved;     /* names of messages at S5 that were removed from todo/, so far */
+	uint64_t settled;   /* so many of these removals, the first ones, are durable */
+	bool is_unknown;    /* any directory may be dirty, from an earlier process */
+	bool must_prove;    /* a sync failed, and none has succeeded since */
+	unsigned epoch;     /* number of failed syncs: what was begun before the last is in doubt */
+	bool has_doubts;    /* a sync failed in this boot, in this or an earlier process */
+	int64_t doubts_us;  /* a data file changed after this time is not in doubt */
+	bool is_blind;      /* the system cannot tell who has a file open for writing */
+	uint64_t awaited;   /* changes that somebody waits for, so far (queue_intake_await()) */
+	uint64_t durable;   /* so many of them, the first ones, are durable */
+	bool must_sync_all; /* so that they are, all of the filesystem is synced */
+	struct queue_dirty_nodes dirty_nodes;
 	int pid_directory; /* always open, so that removals can always be made durable */
 	struct queue_kept_list kept;
 	struct queue_message *messages; /* handed out, not committed */
+	struct queue_handed *handed;    /* NULL: nobody hands over. Main thread */
+};
+
+/* The package that a message becomes. */
+struct queue_message_handed {
+	char node[MAIL_NODE_MAX + 1];
+	char path[QUEUE_PATH_SIZE]; /* of its name in handed/ */
+	bool is_named;              /* that may exist */
+	struct buffer records;      /* of its map, with checksums; they follow the envelope */
 };
 
 struct queue_message {
@@ -177,6 +225,7 @@ struct queue_message {
 	bool is_shared;    /* others may have a descriptor: it is not reused */
 	bool is_lent;      /* others have a descriptor: it is not queued until they give it back */
 	bool has_failed;   /* its files are not reused */
+	struct queue_message_handed *handed; /* owned; NULL: it is no package */
 };
 
 /* message.c: closes and frees; the file is kept. */
@@ -271,5 +320,33 @@ void queue_kept_close_all(struct queue_intake *intake);
  * entry is dropped. */
 bool queue_kept_take(struct queue_intake *intake, uint64_t number, struct queue_spare *spare_out);
 void queue_kept_clear(struct queue_intake *intake);
+
+/* directory/folder.c: "handed/NODE/NAME", and ".done" after it. */
+void queue_handed_path(const char *node, const char *name, bool is_done,
+		       char path[QUEUE_PATH_SIZE]);
+/* directory/directories.c: as queue_directories_add(). */
+size_t queue_directories_add_path(struct queue_directories *list, const char *path);
+/* "handed/NODE", or "handed" itself. */
+size_t queue_directories_add_node(struct queue_directories *list, const char *node);
+void queue_dirty_nodes_add(struct queue_dirty_nodes *list, const char *node);
+
+/* intake/spare.c: names in NODE's directory were made or removed. */
+void queue_spare_mark_node(struct queue_intake *intake, const char *node);
+
+/* handed/table.c */
+/* The name of the message NUMBER; NULL: it is no package, or a settled one. */
+struct queue_handed_name *queue_handed_of(const struct queue_intake *intake, uint64_t number);
+/* "handed/NODE/NAME" or "handed/NODE/NAME.done", by its state. */
+void queue_handed_name_path(const struct queue_handed_name *name, char path[QUEUE_PATH_SIZE]);
+const char *queue_handed_name_node(const struct queue_handed_name *name);
+void queue_handed_forget(struct queue_intake *intake, struct queue_handed_name *name);
+void queue_handed_free(struct queue_intake *intake);
+/* handed/load.c: reads handed/, makes it if it is missing, and removes litter, durably. */
+MUST_CHECK int queue_handed_load(struct queue_intake *intake);
+
+/* intake/remove.c: NAME, in state ENDED, is settled: its file becomes a spare like that of any
+ * ended message. */
+MUST_CHECK int queue_message_remove_ended(struct queue_intake *intake,
+					  const struct queue_handed_name *name);
 
 #endif

@@ -166,6 +166,12 @@ static void add_checksum_to_envelope(struct buffer *text, uint32_t of_data)
 		queue_checksum_add_head(text, buffer_view(text), of_data);
 }
 
+static void add_records_of_package(const struct queue_message *message, struct buffer *text)
+{
+	if (message->handed != NULL)
+		buffer_append_str(text, buffer_view(&message->handed->records));
+}
+
 static int write_data_and_envelope(struct queue_message *message, struct buffer *data,
 				   struct buffer *text)
 {
@@ -177,6 +183,7 @@ static int write_data_and_envelope(struct queue_message *message, struct buffer 
 	if (size != data->length || size > QUEUE_BY_VALUE_MAX)
 		return -EINVAL;
 	add_checksum_to_envelope(text, checksum_extend(0, buffer_data(data), data->length));
+	add_records_of_package(message, text);
 	queue_trailer_append(data, size, buffer_view(text));
 	return overwrite_spare(&message->data, buffer_view(data));
 }
@@ -199,6 +206,7 @@ static int write_envelope_to_trailer(const struct queue_message *message, struct
 	if (result < 0)
 		return result;
 	add_checksum_to_envelope(text, checksum);
+	add_records_of_package(message, text);
 	result = queue_trailer_write(message->data.file, size, buffer_view(text), &end);
 	/* the writer of the data may have written more than it says */
 	return result == 0 && info.size > end ? os_file_truncate(message->data.file, end) : result;
@@ -263,6 +271,9 @@ static void forget_queue_message(struct queue_message *message)
 	if (message->next != NULL)
 		message->next->link = message->link;
 	pthread_mutex_unlock(&message->intake->mutex);
+	if (message->handed != NULL)
+		buffer_clear(&message->handed->records);
+	free(message->handed);
 	free(message);
 }
 

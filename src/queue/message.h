@@ -111,6 +111,14 @@ uint64_t queue_intake_moved(struct queue_intake *intake);
 /* How many of these removals, the first ones, are durable, or in doubt because a sync failed. Each
  * queue_message_commit_group() makes those durable that were done before it began. */
 uint64_t queue_intake_settled(struct queue_intake *intake);
+/* What was done so far, names made and removed, is to become durable: by the next
+ * queue_message_commit_group() that begins after this call and succeeds, also without messages.
+ * Then queue_intake_durable() is at least the number that this returns. The order of the filesystem
+ * is not enough here: somebody else's disk hangs on it. */
+uint64_t queue_intake_await(struct queue_intake *intake);
+uint64_t queue_intake_durable(struct queue_intake *intake);
+/* Whether everything is that was awaited. */
+bool queue_intake_is_durable(struct queue_intake *intake);
 /* Whether all are, those of earlier processes included. */
 bool queue_intake_is_settled(struct queue_intake *intake);
 /* Whether a sync failed and none has succeeded since: a message accepted now would most likely
@@ -128,7 +136,9 @@ void queue_intake_remove_stuck(struct queue_intake *intake);
 void queue_intake_drop_spares(struct queue_intake *intake);
 
 /* S4 (every recipient delivered) to S1: from todo to pid. The file becomes a spare if this
- * intake wrote it by value, and is removed otherwise. No error when it is gone already. */
+ * intake wrote it by value, and is removed otherwise. No error when it is gone already. 1: another
+ * node may hand it over again (queue/handed.h), and what prevents that must be durable first; to be
+ * repeated after the next queue_message_commit_group(). */
 MUST_CHECK int queue_message_remove_queued(struct queue_intake *intake, enum mail_stage stage,
 					   uint64_t number);
 /* After preprocessing, S4 to S5: removes the name in todo. info/ must be durable. It in turn may be
@@ -141,7 +151,7 @@ MUST_CHECK int queue_message_remove_todo(struct queue_intake *intake, enum mail_
 MUST_CHECK int queue_message_remove_void(struct queue_intake *intake, enum mail_stage stage,
 					 uint64_t number);
 /* S2 to S1 at the end of a preprocessed message: removes it from mess, as from todo above. Its
- * name in info/ must be gone. No error when it is gone already. */
+ * name in info/ must be gone. No error when it is gone already. 1: as above. */
 MUST_CHECK int queue_message_remove_data(struct queue_intake *intake, uint64_t number);
 
 /* Removes what crashes left in pid/: new files that are older than AGE_US (36 hours in the

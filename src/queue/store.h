@@ -18,6 +18,9 @@
  *   local/SERVICE/X/ID   the control file: not done for that local service
  *   remote/X/ID          the control file: not done for other hosts
  *   bounce/X/ID          permanent failures not yet reported
+ *   handed/NODE/NAME     the data file: another node handed it over as package NAME, and
+ *                        may do so again (queue/handed.h)
+ *   peers/NODE           empty: packages for that node may be outstanding
  *   trigger/NAME         triggers being waited on
  *   damaged/NAME         what is left of messages that the disk has damaged, for people
  *   litter/NAME          what a power failure seems to have left, for 36 hours (queue/cleaner.h)
@@ -47,9 +50,10 @@
  * (Sources: qmail internals, section 2; the hard links to one append-only textual control file are
  * from the distributed design.)
  *
- * Only the process "queue" makes names in pid and todo, and removes names in pid, todo and, at the
- * end of a message, mess. Only "send" makes names in mess, makes and removes names in intd, info,
- * local, remote, bounce, trigger, damaged and litter, and writes control files.
+ * Only the process "queue" makes names in pid, todo and handed, and removes names in pid, todo,
+ * handed and, at the end of a message, mess. Only "send" makes names in mess, makes and removes
+ * names in intd, info, local, remote, bounce, trigger, peers, damaged and litter, and writes control
+ * files.
  */
 #ifndef QUEUE_STORE_H
 #define QUEUE_STORE_H

@@ -22,6 +22,7 @@ void ledger_reset(void)
 	}
 	memset(ledger.messages, 0, sizeof ledger.messages);
 	ledger.count = 0;
+	ledger.run = 0;
 	ledger.version++;
 }
 
@@ -230,10 +231,14 @@ static int check_promises(struct trial *trial)
 	trial->stage = NULL;
 	if (result == 0)
 		result = queue_store_each(trial->store, QUEUE_INFO, NULL, visit, NULL, trial);
-	for (size_t i = 0; result == 0 && i < ledger.count; i++)
-		if (ledger.messages[i].is_answered && !ledger.messages[i].is_ended &&
-		    !trial->is_found[i])
-			return blame(trial, ledger.messages[i].number, "is lost");
+	for (size_t i = 0; result == 0 && i < ledger.count; i++) {
+		const struct entry *entry = &ledger.messages[i];
+
+		if (entry->is_answered && !entry->is_ended && !trial->is_found[i])
+			return blame(trial, entry->number, "is lost");
+		if (entry->is_gone && trial->is_found[i])
+			return blame(trial, entry->number, "is back, which was gone durably");
+	}
 	return result;
 }
 
@@ -255,19 +260,34 @@ static int preprocess(struct trial *trial, const struct live *live)
 	return queue_message_remove_todo(trial->intake, live->stage, live->number);
 }
 
+/* The last name of a package that is not settled may wait for a group. */
+static int remove_last_name(struct trial *trial, const struct live *live, bool is_queued)
+{
+	int result = 1;
+
+	for (unsigned i = 0; result == 1 && i < 2; i++) {
+		if (i > 0)
+			queue_message_commit_group(trial->intake, NULL, 0, NULL);
+		result = is_queued ? queue_message_remove_queued(trial->intake, live->stage,
+								 live->number)
+				   : queue_message_remove_data(trial->intake, live->number);
+	}
+	return result == 1 ? -EBUSY : result;
+}
+
 static int end_message(struct trial *trial, const struct live *live)
 {
 	int result = 0;
 
 	if (live->is_queued && !live->is_mapped && live->number % 2 == 0)
-		return queue_message_remove_queued(trial->intake, live->stage, live->number);
+		return remove_last_name(trial, live, true);
 	if (live->is_queued)
 		result = preprocess(trial, live);
 	if (result == 0)
 		result = queue_update_finish(trial->store,
 					     (struct mail_id){live->number, live->entry->born_us},
 					     ledger_services, LEDGER_SERVICES);
-	return result == 0 ? queue_message_remove_data(trial->intake, live->number) : result;
+	return result == 0 ? remove_last_name(trial, live, false) : result;
 }
 
 static int expect_none(void *context, uint64_t number)
@@ -304,8 +324,14 @@ static bool is_busy(void *context, uint64_t number)
 	return false;
 }
 
+/* As "queue" does it: that of a package may wait for a group. */
 static int remove_data(void *context, uint64_t number)
 {
+	int result = queue_message_remove_data(context, number);
+
+	if (result != 1)
+		return result;
+	queue_message_commit_group(context, NULL, 0, NULL);
 	return queue_message_remove_data(context, number);
 }
 
@@ -398,7 +424,11 @@ bool ledger_holds(struct buffer *why)
 	if (result == 0)
 		result = check_promises(&trial);
 	if (result == 0)
+		result = ledger_check_packages(trial.store, trial.intake, trial.is_found, why);
+	if (result == 0)
 		result = check_end(&trial);
+	if (result == 0)
+		result = ledger_settle_packages(trial.store, trial.intake, why);
 	if (result < 0 && why->length == 0)
 		buffer_append_format(why, "error %d", result);
 	queue_intake_close(trial.intake);

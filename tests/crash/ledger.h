@@ -31,8 +31,12 @@ struct entry {           /* of one message */
 	struct buffer control;
 	bool is_answered;       /* 250 was said */
 	bool is_ended;          /* nothing more is owed for it */
+	bool is_gone;           /* another machine was told that it is, durably */
 	bool is_updated;        /* its control file may have more than the envelope */
 	bool has_queued_bounce; /* its failures are reported by another message */
+	const char *package;    /* of the node a1, which handed it over; NULL: nobody did */
+	bool is_denied;         /* a1 was told that it is not here */
+	bool is_settled;        /* a1 has said that it has removed it */
 	struct promise deliveries[LEDGER_DELIVERIES_MAX + 1]; /* by number */
 };
 
@@ -44,6 +48,7 @@ struct ledger {
 	uint32_t spares;
 	bool has_queue;      /* it was created */
 	bool may_be_damaged; /* names were removed by hand */
+	uint64_t run;        /* of a1: it was greeted with that one; 0: with none */
 	uint64_t damaged;    /* a message that the last cleaner called damaged; 0: none */
 };
 
@@ -56,6 +61,16 @@ struct entry *ledger_add(void);
  * and compares it with the ledger; then ends every message and looks for what
  * is left. False: *WHY says which promise is broken. */
 bool ledger_holds(struct buffer *why);
+
+/* packages.c: a1 connects in its run RUN: groups are committed until it is greeted. Then it is told
+ * what is here: IS_KEPT of each message of the ledger. */
+MUST_CHECK int ledger_greet(struct queue_intake *intake, uint64_t run, bool *is_kept);
+/* Whether what a1 was told still holds for the messages that were found; then all is settled, and
+ * no name of a package is left. -EBADMSG: WHY says what does not. */
+MUST_CHECK int ledger_check_packages(struct queue_store *store, struct queue_intake *intake,
+				     const bool *is_found, struct buffer *why);
+MUST_CHECK int ledger_settle_packages(struct queue_store *store, struct queue_intake *intake,
+				      struct buffer *why);
 
 /* As "send" cleans after a crash: the first error. */
 MUST_CHECK int ledger_clean(struct queue_store *store, struct queue_intake *intake);

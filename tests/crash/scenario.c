@@ -3,9 +3,11 @@
 #include "base/panic.h"
 #include "base/timestamp.h"
 #include "os/file/file.h"
+#include "queue/handed.h"
 #include "queue/message.h"
 #include "queue/update.h"
 #include "recorder.h"
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,6 +22,11 @@ static void look(void)
 	ledger.version++;
 	if (scenario_look != NULL)
 		scenario_look();
+}
+
+static void settle(void)
+{
+	queue_message_commit_group(intake, NULL, 0, NULL);
 }
 
 /* A daemon that cannot start is started again. But a sync that failed while the
@@ -81,12 +88,18 @@ static void restart(void)
 static void write_control(struct entry *entry, unsigned recipients)
 {
 	struct mail_envelope *envelope = mail_envelope_new();
+	char package[64];
 	char text[64];
 
 	envelope->id = (struct mail_id){entry->number, entry->born_us};
 	envelope->stage = entry->stage;
 	envelope->size = entry->data.length;
 	envelope->sender = STR("sender@example.org");
+	if (entry->package != NULL) {
+		snprintf(package, sizeof package, "a1/%s", entry->package);
+		envelope->handed = envelope->origin = str_from(package);
+		envelope->via = 1;
+	}
 	for (unsigned i = 0; i < recipients; i++) {
 		snprintf(text, sizeof text, "recipient%u@message%" PRId64 ".example.net", i,
 			 entry->born_us);
@@ -125,6 +138,17 @@ static int write_data(struct queue_message *message, struct entry *entry, enum m
 	return result == 0 ? queue_message_envelope(message, stage, &entry->control) : result;
 }
 
+static bool begin_package(struct queue_message *message, const struct entry *entry)
+{
+	const struct queue_package package = {.node = STR("a1"),
+					      .name = str_from(entry->package),
+					      .stage = entry->stage,
+					      .numbers = STR(""),
+					      .records = STR("")};
+
+	return queue_handed_begin(message, &package) == 0;
+}
+
 /* S1 to S3. NULL: an error, and the message abandoned. */
 static struct queue_message *write_message(struct entry *entry, enum mail_stage stage, size_t size,
 					   unsigned recipients)
@@ -140,6 +164,10 @@ static struct queue_message *write_message(struct entry *entry, enum mail_stage 
 				     entry->born_us, entry->data.length);
 	buffer_truncate(&entry->data, size);
 	write_control(entry, recipients);
+	if (entry->package != NULL && !begin_package(message, entry)) {
+		queue_message_abandon(message);
+		return NULL;
+	}
 	if (write_data(message, entry, stage) < 0) {
 		queue_message_abandon(message);
 		return NULL;
@@ -151,7 +179,15 @@ struct letter {
 	enum mail_stage stage;
 	size_t size;
 	unsigned recipients;
+	const char *package; /* of a1; NULL: it comes from somebody else */
 };
+
+/* With other errors nothing is said. */
+static void answer_a1(struct entry *entry, int result)
+{
+	queue_handed_end(intake, entry->number, result);
+	entry->is_denied = result == -ENOSPC || result == -EDQUOT || result == -EMFILE;
+}
 
 /* Queues COUNT messages in one group. */
 static void enqueue(const struct letter *letters, size_t count, struct entry **entries_out)
@@ -163,6 +199,7 @@ static void enqueue(const struct letter *letters, size_t count, struct entry **e
 
 	for (size_t i = 0; i < count; i++) {
 		entries_out[i] = ledger_add();
+		entries_out[i]->package = letters[i].package;
 		messages[ready] = write_message(entries_out[i], letters[i].stage, letters[i].size,
 						letters[i].recipients);
 		entries[ready] = entries_out[i];
@@ -171,6 +208,8 @@ static void enqueue(const struct letter *letters, size_t count, struct entry **e
 	queue_message_commit_group(intake, messages, ready, results);
 	for (size_t i = 0; i < ready; i++) {
 		entries[i]->is_answered = results[i] == 0;
+		if (entries[i]->package != NULL)
+			answer_a1(entries[i], results[i]);
 		if (results[i] < 0)
 			queue_message_abandon(messages[i]);
 	}
@@ -186,6 +225,27 @@ static struct entry *enqueue_one(size_t size, unsigned recipients)
 	return entry;
 }
 
+static int remove_data(struct queue_intake *from, enum mail_stage stage, uint64_t number)
+{
+	(void)stage;
+	return queue_message_remove_data(from, number);
+}
+
+/* One call may fail. A package that is not settled may wait for a group, or two. */
+static int remove_last_name(const struct entry *entry,
+			    int (*call)(struct queue_intake *from, enum mail_stage stage,
+					uint64_t number))
+{
+	int result = call(intake, entry->stage, entry->number);
+
+	for (unsigned i = 0; result != 0 && i < 3; i++) {
+		if (result > 0)
+			settle();
+		result = call(intake, entry->stage, entry->number);
+	}
+	return result > 0 ? 0 : result;
+}
+
 /* All recipients had it while it was at S4. */
 static void deliver_queued(struct entry *entry)
 {
@@ -193,8 +253,7 @@ static void deliver_queued(struct entry *entry)
 		return;
 	entry->is_ended = true;
 	look();
-	if (queue_message_remove_queued(intake, entry->stage, entry->number) < 0 &&
-	    queue_message_remove_queued(intake, entry->stage, entry->number) < 0)
+	if (remove_last_name(entry, queue_message_remove_queued) < 0)
 		panic("a message cannot be removed");
 }
 
@@ -366,11 +425,6 @@ static void renew_and_die(const struct entry *entry)
 	start(false);
 }
 
-static void settle(void)
-{
-	queue_message_commit_group(intake, NULL, 0, NULL);
-}
-
 static void finish(struct entry *entry)
 {
 	const struct mail_id id = {entry->number, entry->born_us};
@@ -382,8 +436,7 @@ static void finish(struct entry *entry)
 	if (queue_update_finish(store, id, ledger_services, LEDGER_SERVICES) < 0 &&
 	    queue_update_finish(store, id, ledger_services, LEDGER_SERVICES) < 0)
 		panic("a message cannot be finished");
-	if (queue_message_remove_data(intake, entry->number) < 0 &&
-	    queue_message_remove_data(intake, entry->number) < 0)
+	if (remove_last_name(entry, remove_data) < 0)
 		panic("a message's data cannot be removed");
 }
 
@@ -590,6 +643,137 @@ static void short_lives(void)
 	stop();
 }
 
+/* a1 connects in its next run, and learns what is here; at once again when that fails. */
+static void greet(void)
+{
+	bool is_kept[LEDGER_MESSAGES_MAX];
+	uint64_t run = ledger.run + 1;
+
+	if (ledger_greet(intake, run, is_kept) < 0 && ledger_greet(intake, run, is_kept) < 0)
+		panic("a node cannot be greeted");
+	ledger.run = run;
+	for (size_t i = 0; i < ledger.count; i++) {
+		struct entry *entry = &ledger.messages[i];
+
+		if (entry->package != NULL && !is_kept[i] && !entry->is_settled)
+			entry->is_denied = true;
+	}
+	look();
+}
+
+static void say_settled(struct entry *entry)
+{
+	int result;
+
+	if (!entry->is_answered)
+		return;
+	entry->is_settled = true;
+	look();
+	result = queue_handed_settle(intake, STR("a1"), str_from(entry->package));
+	(void)result; /* the next greeting lists it again */
+}
+
+/* Three in one group with other mail: one ends before it is settled, one after, and one moves to S5
+ * before it ends; then the files are used again. */
+static void packages(void)
+{
+	static const struct letter letters[] = {{MAIL_STAGE_ARRIVE, 300, 1, "1-1"},
+						{MAIL_STAGE_ARRIVE, 100, 1, NULL},
+						{MAIL_STAGE_SUBMIT, 600, 2, "2-1"},
+						{MAIL_STAGE_ARRIVE, 50, 1, "3-1"}};
+	struct entry *entries[4];
+
+	start(false);
+	greet();
+	enqueue(letters, 4, entries);
+	deliver_queued(entries[0]);
+	say_settled(entries[0]);
+	settle();
+	enqueue_one(40, 1);
+	if (entries[2]->is_answered && preprocess(entries[2], 2)) {
+		mark(entries[2], 1, QUEUE_DONE);
+		mark(entries[2], 2, QUEUE_DONE);
+		finish(entries[2]);
+	}
+	say_settled(entries[3]);
+	deliver_queued(entries[3]);
+	settle();
+	enqueue_one(20, 1);
+	restart();
+	greet();
+	say_settled(entries[2]);
+	settle();
+	enqueue_one(30, 1);
+	stop();
+}
+
+/* The power fails, or a call, just when it comes. */
+static void lone_package(void)
+{
+	static const struct letter letter = {MAIL_STAGE_ARRIVE, 700, 2, "1-1"};
+	struct entry *entry;
+
+	start(false);
+	greet();
+	enqueue(&letter, 1, &entry);
+	stop();
+}
+
+/* Another machine waits until it is gone, while nothing else comes, or with the next message. */
+static void remove_durably(struct entry *entry, bool has_next)
+{
+	uint64_t durable;
+
+	if (!entry->is_answered)
+		return;
+	deliver_queued(entry);
+	durable = queue_intake_await(intake);
+	if (has_next)
+		enqueue_one(70, 1);
+	else
+		settle();
+	entry->is_gone = queue_intake_durable(intake) >= durable;
+	look();
+}
+
+static void durable_removals(void)
+{
+	static const struct letter letters[] = {{MAIL_STAGE_ARRIVE, 300, 1, "1-1"},
+						{MAIL_STAGE_ARRIVE, 100, 1, NULL},
+						{MAIL_STAGE_SUBMIT, 600, 2, "2-1"},
+						{MAIL_STAGE_ARRIVE, 50, 1, NULL}};
+	struct entry *entries[4];
+
+	start(false);
+	greet();
+	enqueue(letters, 4, entries);
+	for (unsigned i = 0; i < COUNT_OF(letters); i++)
+		remove_durably(entries[i], i > 1);
+	stop();
+}
+
+/* a1 connects, hands one over, and so on, while nothing else comes. */
+static void packages_alone(void)
+{
+	static const char *const names[] = {"1-1", "2-1", "3-1"};
+
+	start(false);
+	for (unsigned i = 0; i < COUNT_OF(names); i++) {
+		struct letter letter = {MAIL_STAGE_ARRIVE, 100 + 100 * i, 1, names[i]};
+		struct entry *entry;
+
+		greet();
+		enqueue(&letter, 1, &entry);
+		if (i == 1)
+			restart();
+		deliver_queued(entry);
+		if (i == 2)
+			greet();
+		say_settled(entry);
+	}
+	stop();
+}
+
 /* Two processes ago somebody died at S2, S3 and in pid/. */
 static void cleaning(void)
 {
@@ -682,8 +866,13 @@ const struct scenario scenarios[] = {
 	{"mapping anew", mapping_anew, 4, false},
 	{"short lives", short_lives, 4, false},
 	{"cleaning", cleaning, 4, false},
+	{"lone package", lone_package, 4, false},
+	{"packages", packages, 4, false},
+	{"packages alone", packages_alone, 4, false},
+	{"durable removals", durable_removals, 4, false},
 	{"reuse, no spares", reuse, 0, false},
 	{"short lives, no spares", short_lives, 0, false},
+	{"packages, no spares", packages, 0, false},
 	{"writing anew, no spares", writing_anew, 0, false},
 	{"stray, no spares", stray, 0, false, true},
 };

@@ -27,6 +27,11 @@ static void fill(struct mail_envelope *envelope, struct input *input)
 	envelope->priority = (int)(input_byte(input) % 24) - 12;
 	if (flags & 16)
 		envelope->release_us = (int64_t)input_u32(input) * (SECOND_US - (flags >> 7));
+	if (flags & 32) {
+		envelope->handed = flags & 64 ? STR("a1/1-2.3") : input_text(input);
+		envelope->origin = flags & 64 ? STR("a0/1-2") : input_text(input);
+		envelope->via = input_byte(input);
+	}
 	envelope->size = (uint64_t)input_u32(input) << (flags >> 4);
 	while (input->rest.length > 0) {
 		struct mail_recipient *recipient = mail_envelope_add(envelope, input_text(input));
@@ -59,9 +64,11 @@ static void check_same(const struct mail_envelope *a, const struct mail_envelope
 	check_equal(a->envid, b->envid, "envelope identifiers");
 	check_equal(a->received, b->received, "what the envelope says of the client");
 	check_equal(a->trigger, b->trigger, "triggers");
+	check_equal(a->handed, b->handed, "packages");
+	check_equal(a->origin, b->origin, "first nodes");
 	if (a->id.number != b->id.number || a->id.born_us != b->id.born_us || a->size != b->size ||
 	    a->stage != b->stage || a->utf8 != b->utf8 || a->ret != b->ret ||
-	    a->release_us != b->release_us || a->priority != b->priority)
+	    a->release_us != b->release_us || a->via != b->via || a->priority != b->priority)
 		panic("an envelope became another one");
 	check_recipients(a, b);
 }

@@ -4,6 +4,7 @@
  * process that finds it starts again and keeps what is there.
  */
 #include "os/file/file.h"
+#include "queue/handed.h"
 #include "queue/internal.h"
 #include <errno.h>
 #include <stdio.h>
@@ -11,9 +12,20 @@
 
 enum { LOCK_MS = 30000 };
 
-static const char *const plain_names[] = {"pid",     "mess",  "intd",        "todo",
-					  "info",    "local", "remote",      "bounce",
-					  "trigger", "lock",  QUEUE_DAMAGED, QUEUE_LITTER};
+static const char *const plain_names[] = {"pid",
+					  "mess",
+					  "intd",
+					  "todo",
+					  "info",
+					  "local",
+					  "remote",
+					  "bounce",
+					  "trigger",
+					  "lock",
+					  QUEUE_DAMAGED,
+					  QUEUE_LITTER,
+					  QUEUE_HANDED_FOLDER,
+					  QUEUE_PEERS_FOLDER};
 static const char *const split_names[] = {"mess", "intd",   "todo/submit", "todo/arrive",
 					  "info", "remote", "bounce"};
 static const char *const lock_names[] = {"lock/queue", "lock/send"};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Where the names of messages are, and all names in a folder. */
 #include "os/file/file.h"
+#include "queue/handed.h"
 #include "queue/internal.h"
 #include <errno.h>
 #include <stdio.h>
@@ -70,6 +71,17 @@ void queue_store_path(const struct queue_store *store, enum queue_folder folder,
 
 	put_text_in_path(&made, "/");
 	put_number_in_path(&made, number);
+}
+
+void queue_handed_path(const char *node, const char *name, bool is_done, char path[QUEUE_PATH_SIZE])
+{
+	struct path made = {path, path + QUEUE_PATH_SIZE - 1};
+
+	put_text_in_path(&made, QUEUE_HANDED_FOLDER "/");
+	put_text_in_path(&made, node);
+	put_text_in_path(&made, "/");
+	put_text_in_path(&made, name);
+	put_text_in_path(&made, is_done ? ".done" : "");
 }
 
 void queue_spare_path(const struct queue_intake *intake, const struct queue_spare *spare,

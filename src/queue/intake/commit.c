@@ -26,6 +26,7 @@ static bool must_settle(const struct commit_group *group)
 	const struct queue_intake *intake = group->intake;
 
 	return intake->quarantine.count > 0 || intake->moved > intake->settled ||
+	       intake->awaited > intake->durable ||
 	       (group->count == 0 && intake->is_unknown && group->sync != QUEUE_SYNC_ORDERED);
 }
 
@@ -39,20 +40,52 @@ static void begin_commit_group(struct commit_group *group)
 	group->own = memory_alloc_zero(group->count + 1, sizeof *group->own);
 	group->sync = queue_store_begin_sync(intake->store);
 	group->is_whole = group->sync == QUEUE_SYNC_FILESYSTEM;
-	for (size_t i = 0; i < group->count; i++)
+	for (size_t i = 0; i < group->count; i++) {
 		group->results[i] = group->messages[i]->has_envelope ? 0 : -EINVAL;
+		group->has_packages |= group->messages[i]->handed != NULL;
+	}
 	pthread_mutex_lock(&intake->mutex);
 	group->must_prove = intake->must_prove;
 	group->moved = intake->moved;
 	group->must_settle = must_settle(group);
+	group->awaited = intake->awaited;
+	group->must_reach = intake->awaited > intake->durable;
+	group->must_sync_all = intake->must_sync_all;
 	if (group->must_settle) {
 		group->held = intake->quarantine;
 		intake->quarantine = (struct queue_spare_list){0};
 		memcpy(group->dirty, intake->dirty, directories * sizeof(bool));
 		memset(intake->dirty, 0, directories * sizeof(bool));
-		group->is_whole |= intake->is_unknown && group->sync != QUEUE_SYNC_ORDERED;
+		group->is_whole |= (intake->is_unknown || group->must_sync_all) &&
+				   group->sync != QUEUE_SYNC_ORDERED;
+		group->dirty_nodes = intake->dirty_nodes;
+		intake->dirty_nodes = (struct queue_dirty_nodes){0};
 	}
 	pthread_mutex_unlock(&intake->mutex);
+}
+
+/* "queue" knows all names in handed/: it has not made one that is there. */
+static int result_of_naming(int result)
+{
+	return result == -EEXIST ? -EUCLEAN : result;
+}
+
+/* The names in handed/ come before those in todo/, and are durable before them: with the order of
+ * the filesystem, with the bytes (sync_files()), or with a sync of their own. */
+static void name_packages(struct commit_group *group)
+{
+	for (size_t i = 0; group->has_packages && i < group->count; i++) {
+		const struct queue_message *message = group->messages[i];
+		char from[QUEUE_PATH_SIZE];
+		int result;
+
+		if (group->results[i] < 0 || message->handed == NULL)
+			continue;
+		queue_spare_path(group->intake, &message->data, from);
+		result = os_file_link(group->intake->store->directory, from, message->handed->path);
+		message->handed->is_named = result == 0 || result == -EIO;
+		group->results[i] = result_of_naming(result);
+	}
 }
 
 /* Syncs bytes and sizes of all files in parallel. */
@@ -149,6 +182,52 @@ static void undo_message_commit(struct commit_group *group, struct queue_message
 		queue_aside_refuse(intake, message->stage, message->data.number);
 }
 
+/* The same for a package's name in handed/: while that may come back, the number of its file is no
+ * other message's. The name stays until the removal of that in todo/ is durable: without it, the
+ * node would hand the package over again, and a power failure could bring the first one back. */
+static void undo_package(struct commit_group *group, struct queue_message *message)
+{
+	struct queue_intake *intake = group->intake;
+	char path[QUEUE_PATH_SIZE];
+	int result;
+
+	queue_spare_mark_node(intake, message->handed->node);
+	queue_spare_path(intake, &message->data, path);
+	result = queue_aside_put(intake, path, message->data);
+	(void)result; /* -ENOENT: it was in todo/; after an error the cleaner finds it in pid/ */
+	message->data.file = -1;
+}
+
+/* What may be said of a package that has a name must not be said any more. */
+static int result_of_named_package(int result)
+{
+	switch (result) {
+	case -ENOSPC:
+	case -EDQUOT:
+	case -E2BIG:
+	case -EBADMSG:
+	case -EMFILE:
+		return -EIO;
+	case -EEXIST: /* in todo/ */
+		return -EUCLEAN;
+	default:
+		return result;
+	}
+}
+
+static void undo_commit(struct commit_group *group, size_t i)
+{
+	struct queue_message *message = group->messages[i];
+
+	message->has_failed = true;
+	if (group->named[i])
+		undo_message_commit(group, message);
+	if (message->handed == NULL || !message->handed->is_named)
+		return;
+	group->results[i] = result_of_named_package(group->results[i]);
+	undo_package(group, message);
+}
+
 /* What is remembered of an earlier file with this number, which somebody removed by hand, must
  * not be mistaken for this one. */
 static void keep_committed_data(struct queue_intake *intake, struct queue_message *message)
@@ -161,6 +240,25 @@ static void keep_committed_data(struct queue_intake *intake, struct queue_messag
 		message->data.file = -1;
 	queue_kept_put(intake, &data);
 	queue_message_release(message);
+}
+
+/* After a failure they are awaited still: the next group syncs their directories again. */
+static void settle_awaited(struct commit_group *group)
+{
+	struct queue_intake *intake = group->intake;
+	size_t directories = (size_t)QUEUE_DIRTY_COUNT * intake->store->split;
+
+	if (!group->must_reach)
+		return;
+	if (!group->has_lost && group->has_proven && !group->is_unreached) {
+		intake->durable = group->awaited;
+		intake->must_sync_all &= !group->must_sync_all;
+		return;
+	}
+	for (size_t i = 0; i < directories; i++)
+		intake->dirty[i] |= group->dirty[i];
+	for (size_t i = 0; i < group->dirty_nodes.count; i++)
+		queue_dirty_nodes_add(&intake->dirty_nodes, group->dirty_nodes.names[i]);
 }
 
 static void settle_commit_group(struct commit_group *group)
@@ -178,6 +276,7 @@ static void settle_commit_group(struct commit_group *group)
 		intake->is_unknown = false;
 	if (!group->has_lost && group->has_proven)
 		intake->must_prove = false;
+	settle_awaited(group);
 	pthread_mutex_unlock(&intake->mutex);
 	queue_spare_settle(intake, &group->held, !group->has_lost);
 }
@@ -188,17 +287,14 @@ static void finish_commit_group(struct commit_group *group)
 
 	settle_commit_group(group);
 	for (size_t i = 0; i < group->count; i++) {
-		struct queue_message *message = group->messages[i];
-
-		if (group->results[i] == 0) {
-			keep_committed_data(intake, message);
-			continue;
-		}
-		message->has_failed = true;
-		if (group->named[i])
-			undo_message_commit(group, message);
+		if (group->results[i] == 0)
+			keep_committed_data(intake, group->messages[i]);
+		else
+			undo_commit(group, i);
 	}
 	queue_directories_clear(&group->directories);
+	queue_directories_clear(&group->nodes);
+	free(group->dirty_nodes.names);
 	free(group->named);
 	free(group->dirty);
 	free(group->own);
@@ -212,7 +308,9 @@ void queue_message_commit_group(struct queue_intake *intake, struct queue_messag
 
 	begin_commit_group(&group);
 	commit_directories_open(&group);
+	name_packages(&group);
 	sync_files(&group);
+	commit_directories_sync_nodes(&group);
 	name_todo(&group);
 	commit_directories_sync(&group);
 	finish_commit_group(&group);

@@ -27,6 +27,8 @@ static void add_dirty(struct commit_group *group)
 			queue_directories_add(&group->directories, store, QUEUE_TODO,
 					      mail_stage_name(stage), i % store->split);
 	}
+	for (size_t i = 0; i < group->dirty_nodes.count; i++)
+		queue_directories_add_node(&group->directories, group->dirty_nodes.names[i]);
 }
 
 static size_t add_directory_of_message(struct commit_group *group,
@@ -70,11 +72,14 @@ static void give_back_held(struct commit_group *group)
 		queue_spare_list_add(&intake->quarantine, group->held.items[i]);
 	for (size_t i = 0; i < directories; i++)
 		intake->dirty[i] |= group->dirty[i];
+	for (size_t i = 0; i < group->dirty_nodes.count; i++)
+		queue_dirty_nodes_add(&intake->dirty_nodes, group->dirty_nodes.names[i]);
 	group->moved = intake->settled;
 	pthread_mutex_unlock(&intake->mutex);
 	free(group->held.items);
 	group->held = (struct queue_spare_list){0};
 	group->must_settle = false;
+	group->must_reach = false;
 }
 
 static bool is_short_of_descriptors(int error)
@@ -83,24 +88,52 @@ static bool is_short_of_descriptors(int error)
 }
 
 /* If needed, closes descriptors that only save time. */
-static int open_directories_of_commit(struct commit_group *group)
+static int open_directories_of_commit(struct commit_group *group, struct queue_directories *list)
 {
 	const struct queue_store *store = group->intake->store;
-	int error = queue_directories_open(&group->directories, store);
+	int error = queue_directories_open(list, store);
 
 	if (!is_short_of_descriptors(error))
 		return error;
 	queue_spare_close_all(group->intake);
-	return queue_directories_open(&group->directories, store);
+	return queue_directories_open(list, store);
+}
+
+/* The directories of nodes that hand packages over, where neither order nor the sync of the files
+ * makes their names durable in time. */
+static void open_nodes_of_commit(struct commit_group *group)
+{
+	int error;
+
+	if (!group->has_packages || group->sync != QUEUE_SYNC_FILES)
+		return;
+	for (size_t i = 0; i < group->count; i++)
+		if (group->results[i] == 0 && group->messages[i]->handed != NULL)
+			queue_directories_add_node(&group->nodes, group->messages[i]->handed->node);
+	error = open_directories_of_commit(group, &group->nodes);
+	for (size_t i = 0; error < 0 && i < group->count; i++)
+		if (group->results[i] == 0 && group->messages[i]->handed != NULL)
+			group->results[i] = error;
+}
+
+void commit_directories_sync_nodes(struct commit_group *group)
+{
+	int error = group->nodes.count > 0 ? queue_directories_sync(&group->nodes) : 0;
+
+	group->has_lost |= error < 0;
+	for (size_t i = 0; error < 0 && i < group->count; i++)
+		if (group->results[i] == 0 && group->messages[i]->handed != NULL)
+			group->results[i] = error;
 }
 
 void commit_directories_open(struct commit_group *group)
 {
+	open_nodes_of_commit(group);
 	if (group->sync == QUEUE_SYNC_ORDERED)
 		add_last(group);
 	else if (!group->is_whole)
 		add_directories_of_commit(group);
-	if (open_directories_of_commit(group) == 0)
+	if (open_directories_of_commit(group, &group->directories) == 0)
 		return;
 	for (size_t i = 0; i < group->count; i++)
 		if (group->results[i] == 0)
@@ -135,14 +168,6 @@ static int sync_pid(const struct commit_group *group)
 	return result;
 }
 
-/* Only for a filesystem that keeps order. The last message may have got no name. */
-static int sync_newest_directory(struct commit_group *group)
-{
-	if (group->last != NULL && group->last == group->last_in_list)
-		return queue_directories_sync(&group->directories);
-	return sync_pid(group);
-}
-
 /* A sync reports errors of earlier changes, and perhaps none if nothing was changed. */
 static int change_pid(const struct commit_group *group)
 {
@@ -154,6 +179,17 @@ static int change_pid(const struct commit_group *group)
 		return file;
 	os_file_close(file);
 	return os_file_unlink(directory, path);
+}
+
+/* Only for a filesystem that keeps order. The last message may have got no name. What somebody
+ * waits for need not have changed pid/, and a sync reaches only what was done before the last
+ * change. */
+static int sync_newest_directory(struct commit_group *group)
+{
+	if (group->last != NULL && group->last == group->last_in_list)
+		return queue_directories_sync(&group->directories);
+	group->is_unreached = group->must_reach && change_pid(group) < 0;
+	return sync_pid(group);
 }
 
 /* Tries a sync on which no message depends, because an earlier one failed. */
@@ -173,7 +209,7 @@ static int sync_ordered(struct commit_group *group)
 	struct queue_store *store = group->intake->store;
 	int result = sync_newest_directory(group);
 
-	if (result == 0 && !queue_store_kept_order(store))
+	if (result == 0 && (!queue_store_kept_order(store) || group->must_sync_all))
 		result = os_file_sync_filesystem(store->directory);
 	return result;
 }

@@ -130,6 +130,8 @@ int queue_intake_open(struct queue_store *store, const struct queue_intake_optio
 		result = intake->pid_directory;
 	else if (options->is_daemon || options->spares > 0)
 		result = load_spares(intake);
+	if (result == 0 && options->is_daemon)
+		result = queue_handed_load(intake);
 	if (result < 0) {
 		queue_intake_close(intake);
 		return result;
@@ -151,7 +153,9 @@ void queue_intake_close(struct queue_intake *intake)
 	free(intake->stuck.items);
 	free(intake->full.items);
 	free(intake->refused);
+	free(intake->dirty_nodes.names);
 	queue_kept_clear(intake);
+	queue_handed_free(intake);
 	pthread_mutex_destroy(&intake->mutex);
 	free(intake->dirty);
 	free(intake);
@@ -190,6 +194,26 @@ uint64_t queue_intake_settled(struct queue_intake *intake)
 	settled = intake->settled;
 	pthread_mutex_unlock(&intake->mutex);
 	return settled;
+}
+
+uint64_t queue_intake_durable(struct queue_intake *intake)
+{
+	uint64_t durable;
+
+	pthread_mutex_lock(&intake->mutex);
+	durable = intake->durable;
+	pthread_mutex_unlock(&intake->mutex);
+	return durable;
+}
+
+bool queue_intake_is_durable(struct queue_intake *intake)
+{
+	bool is_durable;
+
+	pthread_mutex_lock(&intake->mutex);
+	is_durable = intake->durable == intake->awaited;
+	pthread_mutex_unlock(&intake->mutex);
+	return is_durable;
 }
 
 bool queue_intake_is_settled(struct queue_intake *intake)

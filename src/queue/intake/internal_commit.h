@@ -30,12 +30,21 @@ struct commit_group {
 						   * the list */
 	bool must_prove;                          /* an earlier sync failed; one must succeed */
 	bool has_proven;                          /* one has succeeded at the end of this group */
+	bool has_packages;                        /* among MESSAGES (queue/handed.h) */
+	struct queue_directories nodes;           /* theirs, to be synced with the files; or none */
+	struct queue_dirty_nodes dirty_nodes;     /* as DIRTY */
+	uint64_t awaited;                         /* so many changes that somebody waits for */
+	bool must_reach;                          /* some of them: order is not enough */
+	bool is_unreached;                        /* the sync did not reach them */
+	bool must_sync_all;                       /* for them, all of the filesystem */
 	bool has_lost; /* a failed sync may have been meant to make a removal durable */
 };
 
 /* commit_directories.c: before any name is made, opens the directories that will be synced after
  * all are made. Sets the results of messages whose directory cannot be opened. */
 void commit_directories_open(struct commit_group *group);
+/* Makes durable what the names in todo/ must not come before: the names of packages in handed/. */
+void commit_directories_sync_nodes(struct commit_group *group);
 /* Makes names and removals durable. Sets the results of messages whose name is not durable. */
 void commit_directories_sync(struct commit_group *group);
 

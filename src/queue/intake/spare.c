@@ -166,6 +166,23 @@ void queue_spare_mark_dirty(struct queue_intake *intake, unsigned which, uint64_
 	pthread_mutex_unlock(&intake->mutex);
 }
 
+void queue_spare_mark_node(struct queue_intake *intake, const char *node)
+{
+	pthread_mutex_lock(&intake->mutex);
+	queue_dirty_nodes_add(&intake->dirty_nodes, node);
+	pthread_mutex_unlock(&intake->mutex);
+}
+
+uint64_t queue_intake_await(struct queue_intake *intake)
+{
+	uint64_t awaited;
+
+	pthread_mutex_lock(&intake->mutex);
+	awaited = ++intake->awaited;
+	pthread_mutex_unlock(&intake->mutex);
+	return awaited;
+}
+
 void queue_spare_mark_moved(struct queue_intake *intake, enum mail_stage stage, uint64_t number)
 {
 	bool is_ordered = queue_store_sync(intake->store) == QUEUE_SYNC_ORDERED;

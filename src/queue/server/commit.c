@@ -143,17 +143,18 @@ static void commit_done(struct queue_server *server, struct server_held *held)
 
 	HASH_DELETE(hh, server->committing, held);
 	server->group_bytes -= held->group_size;
+	server_package_end(held, held->result);
 	server_commit_answer(client, held->number, held->result);
 	if (held->result == 0) {
 		log_queued_message(held);
 		if (held->is_removed)
-			server_remove_queued(server, held->stage, held->number);
+			server_remove_queued(server, held);
 		else
 			server_notice_add(server, held);
 	} else {
 		log_event_rated(EVENT_QUEUE_ERROR, log_id(held->id),
 				log_string(operation, "commit"), log_error(held->result));
-		if (held->result == -EEXIST)
+		if (held->result == -EEXIST || held->result == -EUCLEAN)
 			server_look_at(server, held->stage, held->number);
 		/* its number may be handed out again from now on */
 		queue_message_abandon(held->message);
@@ -178,6 +179,7 @@ static void answer_committed_group(void *context, void **items, size_t count)
 	}
 	server_notice_send(server);
 	server_tell_settled(server);
+	server_nodes_greet(server);
 	server_check_syncs(server);
 	server_check_sight(server);
 	if (server->is_full)

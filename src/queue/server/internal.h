@@ -9,12 +9,26 @@
 #include "ipc/channel.h"
 #include "ipc/listener.h"
 #include "ipc/pack.h"
+#include "queue/client/handed.h"
 #include "queue/client/protocol.h"
 #include "queue/client/submit.h"
 #include "queue/group.h"
+#include "queue/handed.h"
 #include "queue/server/server.h"
 
 struct server_client;
+
+/* A node that hands packages over. */
+struct server_node {
+	char name[MAIL_NODE_MAX + 1];
+	struct queue_handed_serial serial; /* the highest, of those that have greeted */
+	struct server_client *client;      /* who has greeted with it; NULL: disconnected */
+	bool is_waiting;                   /* GREETED is to be sent */
+	bool is_greeted;                   /* it was sent, without an error */
+	uint64_t durable;  /* what queue_intake_durable() must reach for that; 0: not begun */
+	size_t committing; /* packages */
+	UT_hash_handle hh; /* by name */
+};
 
 /* A message that a client has begun, or that is being committed; in the latter case the group's
  * thread writes it, and owns DATA. */
@@ -32,6 +46,8 @@ struct server_held {
 	int result;
 	bool may_use_reserve; /* it ends other messages */
 	bool is_removed;      /* the manager found it in a scan and has finished with it already */
+	bool is_removed_durably;  /* and waits until that is durable */
+	struct server_node *node; /* that hands it over; NULL: none */
 	UT_hash_handle hh;
 };
 
@@ -70,9 +86,14 @@ struct queue_server {
 	struct buffer removed;          /* REMOVED entries for it */
 	struct buffer moved;            /* (u64 of queue_intake_moved(), u64 number)...: REMOVED
 					 * when they have settled */
+	struct buffer reached;          /* (u64 of queue_intake_await(), u64 number)...: REMOVED
+					 * when that is durable */
+	struct buffer ending;           /* REMOVE entries whose message is a package that is not
+					 * settled: retried after the next group */
 	struct os_task removed_task;
-	struct buffer refused; /* REMOVE entries that failed on disk, to be retried */
-	uint64_t reserve;      /* bytes that new mail leaves free */
+	struct server_node *nodes; /* by name */
+	struct buffer refused;     /* REMOVE entries that failed on disk, to be retried */
+	uint64_t reserve;          /* bytes that new mail leaves free */
 	struct queue_server_peers peers;
 	struct os_timer *proof_timer;
 	enum queue_sync sync; /* last logged */
@@ -94,11 +115,39 @@ bool server_share(struct server_client *client, struct unpack *body);
 bool server_data(struct server_client *client, struct unpack *body);
 bool server_envelope(struct server_client *client, struct unpack *body);
 bool server_commit(struct server_client *client, struct unpack *body);
+bool server_commit_handed(struct server_client *client, struct unpack *body);
 bool server_abandon(struct server_client *client, struct unpack *body);
 bool server_release(struct server_client *client, struct unpack *body);
 void server_held_abandon(struct server_client *client, struct server_held *held);
 
+/* What is said of a package before its text. */
+struct server_package {
+	struct str node;
+	struct queue_handed_serial serial;
+};
+
+/* package.c: a package that is to be committed. */
+/* 0: HELD, whose text is whole, becomes that package; -errno: what COMMIT_HANDED is answered. */
+int server_package_begin(struct server_held *held, const struct server_package *package);
+/* RESULT of writing and committing it; before that is answered. */
+void server_package_end(struct server_held *held, int result);
+
+/* nodes.c: nodes that hand packages over. */
+bool server_greet(struct server_client *client, struct unpack *body);
+bool server_settle(struct server_client *client, struct unpack *body);
+bool server_drop(struct server_client *client, struct unpack *body);
+void server_package_unpack(struct unpack *body, struct server_package *package_out);
+/* The node whose packages are committed for CLIENT with that serial; NULL: none. */
+struct server_node *server_node_find(const struct server_client *client,
+				     const struct server_package *package);
+/* After each group: answers those whose greeting is durable. */
+void server_nodes_greet(struct queue_server *server);
+void server_nodes_forget_client(struct server_client *client);
+void server_nodes_free(struct queue_server *server);
+
 /* limit.c: the limits of a client. */
+/* Whether it may say what nodes hand over. */
+bool server_may_hand_over(const struct server_client *client);
 bool server_may_connect(const struct queue_server *server, uid_t user);
 /* 0, or -EMFILE: CLIENT may not begin COUNT more messages. */
 int server_check_open(const struct server_client *client, size_t count);
@@ -142,13 +191,16 @@ enum { SERVER_NOTICE_CONTENT_MAX = 16 * 1024 };
 bool server_manage(struct server_client *client, struct unpack *body);
 bool server_cleaned(struct server_client *client, struct unpack *body);
 bool server_remove(struct server_client *client, struct unpack *body);
-void server_remove_queued(struct queue_server *server, enum mail_stage stage, uint64_t number);
+/* The manager has asked for the removal of HELD before its commit was done. */
+void server_remove_queued(struct queue_server *server, const struct server_held *held);
 void server_remove_again(void *context);
 void server_notice_add(struct queue_server *server, const struct server_held *held);
 void server_notice_send(struct queue_server *server);
 void server_notice_missed(void *context);
 void server_removed_send(void *context);
 void server_removed_settle(void *context);
+/* A group is to come soon. */
+void server_settle_soon(struct queue_server *server);
 /* Files of ended messages, if there are any, do not wait for a message to come. */
 void server_settle_held(struct queue_server *server);
 /* After each group: answers what has settled. */

@@ -23,9 +23,9 @@ static uint32_t larger_of_limits(uint32_t a, uint32_t b)
 /* The limits of USER, from all his roles. */
 static struct queue_server_part limits_of(const struct queue_server *server, uid_t user)
 {
-	const struct queue_server_part *parts[] = {&server->peers.manager, &server->peers.intake,
+	const struct queue_server_part *parts[] = {&server->peers.manager,  &server->peers.intake,
 						   &server->peers.packages, &server->peers.list,
-						   &server->peers.reports};
+						   &server->peers.reports,  &server->peers.nodes};
 	struct queue_server_part limits = {.user = user};
 
 	for (size_t i = 0; i < COUNT_OF(parts); i++) {
@@ -85,6 +85,12 @@ bool server_may_use_reserve(const struct server_client *client)
 				    has_processes_of_user(&peers->list, client->user));
 }
 
+bool server_may_hand_over(const struct server_client *client)
+{
+	return !client->is_user &&
+	       has_processes_of_user(&client->server->peers.nodes, client->user);
+}
+
 uint32_t server_recipients_max(const struct server_client *client)
 {
 	return client->is_user ? client->server->peers.users.recipients
@@ -95,6 +101,8 @@ size_t server_text_max(const struct server_client *client)
 {
 	size_t size = HEAD_MAX + (size_t)server_recipients_max(client) * RECIPIENT_MAX;
 
+	if (server_may_hand_over(client)) /* it has a map, too */
+		return QUEUE_ENVELOPE_MAX;
 	return size < QUEUE_ENVELOPE_MAX ? size : QUEUE_ENVELOPE_MAX;
 }
 
@@ -114,6 +122,7 @@ void queue_server_configure(struct queue_server *server, uint64_t reserve,
 	raise_part_limits(&server->peers.packages, &peers->packages);
 	raise_part_limits(&server->peers.list, &peers->list);
 	raise_part_limits(&server->peers.reports, &peers->reports);
+	raise_part_limits(&server->peers.nodes, &peers->nodes);
 	server->peers.users.recipients =
 		larger_of_limits(server->peers.users.recipients, peers->users.recipients);
 	if (peers->users.size > server->peers.users.size)

@@ -67,6 +67,7 @@ void server_notice_add(struct queue_server *server, const struct server_held *he
 
 	if (server->manager == NULL)
 		return;
+	queue_handed_report(server->intake, held->number);
 	if (ipc_channel_backlog(server->manager->channel) > MANAGER_BACKLOG_MAX) {
 		server->has_missed = true;
 		os_timer_start(server->missed_timer, MISSED_RETRY_US);
@@ -107,7 +108,8 @@ void server_removed_settle(void *context)
 	struct queue_server *server = context;
 
 	if (queue_group_is_idle(server->group) &&
-	    (queue_intake_held(server->intake) > 0 || !queue_intake_is_settled(server->intake)))
+	    (queue_intake_held(server->intake) > 0 || !queue_intake_is_settled(server->intake) ||
+	     !queue_intake_is_durable(server->intake)))
 		queue_group_add(server->group, NULL);
 }
 
@@ -134,17 +136,16 @@ static void tell_manager_of_removal(struct queue_server *server, uint64_t number
 }
 
 /* On a full disk another removal may have started it for at once. */
-static void settle_soon(struct queue_server *server)
+void server_settle_soon(struct queue_server *server)
 {
 	if (!server->is_full || !os_timer_is_running(server->settle_timer))
 		os_timer_start(server->settle_timer, SETTLE_SOON_US);
 }
 
-/* Those that a group has made durable, or the order of the filesystem. */
-static void tell_moved(struct queue_server *server)
+/* Of the entries in WAITING, those up to SETTLED. */
+static void tell_waiting(struct queue_server *server, struct buffer *list, uint64_t settled)
 {
-	uint64_t settled = queue_intake_settled(server->intake);
-	struct unpack body = {buffer_view(&server->moved), false};
+	struct unpack body = {buffer_view(list), false};
 	struct buffer rest = {0};
 
 	while (body.rest.length > 0) {
@@ -158,8 +159,15 @@ static void tell_moved(struct queue_server *server)
 		number = unpack_u64(&body);
 		tell_manager_of_removal(server, number);
 	}
-	buffer_clear(&server->moved);
-	server->moved = rest;
+	buffer_clear(list);
+	*list = rest;
+}
+
+/* Those that a group has made durable, or the order of the filesystem. */
+static void tell_moved(struct queue_server *server)
+{
+	tell_waiting(server, &server->moved, queue_intake_settled(server->intake));
+	tell_waiting(server, &server->reached, queue_intake_durable(server->intake));
 }
 
 /* A message has moved to S5. With the next group of new mail the removal of its name in todo/
@@ -172,10 +180,35 @@ static void tell_moved_later(struct queue_server *server, uint64_t number)
 	pack_u64(&server->moved, number);
 	tell_moved(server);
 	if (is_first && server->moved.length > 0)
-		settle_soon(server);
+		server_settle_soon(server);
 }
 
-static int remove_kind(struct queue_server *server, enum queue_remove kind, enum mail_stage stage,
+/* Somebody else's disk hangs on it: order is not enough. */
+static void tell_durable_later(struct queue_server *server, uint64_t number)
+{
+	pack_u64(&server->reached, queue_intake_await(server->intake));
+	pack_u64(&server->reached, number);
+	server_settle_soon(server);
+}
+
+static void tell_removed(struct queue_server *server, uint32_t kind, uint64_t number)
+{
+	if ((kind & QUEUE_REMOVE_DURABLY) != 0)
+		tell_durable_later(server, number);
+	else if (kind == QUEUE_REMOVE_TODO)
+		tell_moved_later(server, number);
+	else
+		tell_manager_of_removal(server, number);
+}
+
+static void pack_removal(struct buffer *list, uint32_t kind, enum mail_stage stage, uint64_t number)
+{
+	pack_u32(list, kind);
+	pack_u32(list, stage);
+	pack_u64(list, number);
+}
+
+static int remove_kind(struct queue_server *server, uint32_t kind, enum mail_stage stage,
 		       uint64_t number)
 {
 	if (kind == QUEUE_REMOVE_QUEUED)
@@ -187,34 +220,34 @@ static int remove_kind(struct queue_server *server, enum queue_remove kind, enum
 
 /* A removal that fails on disk is not reported as done: the manager would find the message again
  * and deliver it again. */
-static void remove_or_wait(struct queue_server *server, enum queue_remove kind,
-			   enum mail_stage stage, uint64_t number, bool is_logged)
+static void remove_or_wait(struct queue_server *server, uint32_t kind, enum mail_stage stage,
+			   uint64_t number, bool is_logged)
 {
-	int error = remove_kind(server, kind, stage, number);
+	int error = remove_kind(server, kind & ~(uint32_t)QUEUE_REMOVE_DURABLY, stage, number);
 
-	if (error == 0 && kind == QUEUE_REMOVE_TODO)
-		tell_moved_later(server, number);
-	else if (error == 0)
-		tell_manager_of_removal(server, number);
-	if (error == 0)
+	if (error == 0) {
+		tell_removed(server, kind, number);
 		return;
+	}
+	if (error > 0) {
+		pack_removal(&server->ending, kind, stage, number);
+		server_settle_soon(server);
+		return;
+	}
 	if (is_logged)
 		log_event(EVENT_QUEUE_ERROR, log_number(number, (int64_t)number),
 			  log_string(operation, "remove"), log_error(error));
-	pack_u32(&server->refused, kind);
-	pack_u32(&server->refused, stage);
-	pack_u64(&server->refused, number);
+	pack_removal(&server->refused, kind, stage, number);
 	if (!os_timer_is_running(server->again_timer))
 		os_timer_start(server->again_timer, AGAIN_DELAY_US);
 }
 
-void server_remove_again(void *context)
+static void remove_again(struct queue_server *server, struct buffer *list)
 {
-	struct queue_server *server = context;
-	struct buffer refused = server->refused;
+	struct buffer refused = *list;
 	struct unpack body = {buffer_view(&refused), false};
 
-	server->refused = (struct buffer){0};
+	*list = (struct buffer){0};
 	while (body.rest.length > 0) {
 		uint32_t kind = unpack_u32(&body);
 		uint32_t stage = unpack_u32(&body);
@@ -224,21 +257,32 @@ void server_remove_again(void *context)
 	buffer_clear(&refused);
 }
 
-void server_remove_queued(struct queue_server *server, enum mail_stage stage, uint64_t number)
+void server_remove_again(void *context)
 {
-	remove_or_wait(server, QUEUE_REMOVE_QUEUED, stage, number, true);
+	struct queue_server *server = context;
+
+	remove_again(server, &server->refused);
+}
+
+void server_remove_queued(struct queue_server *server, const struct server_held *held)
+{
+	uint32_t durably = held->is_removed_durably ? QUEUE_REMOVE_DURABLY : 0;
+
+	remove_or_wait(server, QUEUE_REMOVE_QUEUED | durably, held->stage, held->number, true);
 }
 
 /* The manager may find a message in todo/ before its group is done. Then it is removed when the
  * group is done, and never reported. */
-static bool is_committing(struct queue_server *server, uint64_t number)
+static bool is_committing(struct queue_server *server, uint32_t kind, uint64_t number)
 {
 	struct server_held *held;
 
 	HASH_FIND(hh, server->committing, &number, sizeof number, held);
-	if (held != NULL)
-		held->is_removed = true;
-	return held != NULL;
+	if (held == NULL)
+		return false;
+	held->is_removed = true;
+	held->is_removed_durably = (kind & QUEUE_REMOVE_DURABLY) != 0;
+	return true;
 }
 
 static bool remove_one(struct queue_server *server, struct unpack *body)
@@ -246,10 +290,11 @@ static bool remove_one(struct queue_server *server, struct unpack *body)
 	uint32_t kind = unpack_u32(body);
 	uint32_t stage = unpack_u32(body);
 	uint64_t number = unpack_u64(body);
+	uint32_t what = kind & ~(uint32_t)QUEUE_REMOVE_DURABLY;
 
-	if (body->failed || kind > QUEUE_REMOVE_DATA || stage >= MAIL_STAGE_COUNT)
+	if (body->failed || what > QUEUE_REMOVE_DATA || stage >= MAIL_STAGE_COUNT)
 		return false;
-	if (kind != QUEUE_REMOVE_QUEUED || !is_committing(server, number))
+	if (what != QUEUE_REMOVE_QUEUED || !is_committing(server, kind, number))
 		remove_or_wait(server, kind, (enum mail_stage)stage, number, true);
 	return true;
 }
@@ -328,6 +373,7 @@ static bool answer_found(struct queue_server *server, enum mail_stage stage, uin
 		return true;
 	result = may_manager_begin_message(server, stage, number);
 	if (result > 0) {
+		queue_handed_report(server->intake, number);
 		pack_u32(answer, stage);
 		pack_u64(answer, number);
 	}
@@ -369,10 +415,18 @@ bool server_cleaned(struct server_client *client, struct unpack *body)
 	return true;
 }
 
+/* Packages that an earlier manager has ended must not be found again. */
+static bool is_nothing_in_progress(const struct queue_server *server)
+{
+	return server->ending.length == 0 && queue_intake_is_settled(server->intake);
+}
+
 static void tell_managed(struct queue_server *server)
 {
 	server->manager = server->managing;
 	server->managing = NULL;
+	buffer_reset(&server->removed); /* of what the earlier manager has ended */
+	buffer_reset(&server->reached);
 	ipc_channel_send(server->manager->channel, QUEUE_PROTOCOL_MANAGED, 0, STR(""), NULL, 0);
 }
 
@@ -390,8 +444,9 @@ bool server_manage(struct server_client *client, struct unpack *body)
 	buffer_reset(&server->notice);
 	buffer_reset(&server->removed);
 	buffer_reset(&server->moved);
+	buffer_reset(&server->reached);
 	buffer_reset(&server->refused); /* the new manager asks again */
-	if (queue_intake_is_settled(server->intake))
+	if (is_nothing_in_progress(server))
 		tell_managed(server);
 	else
 		queue_group_add(server->group, NULL);
@@ -401,10 +456,11 @@ bool server_manage(struct server_client *client, struct unpack *body)
 void server_tell_settled(struct queue_server *server)
 {
 	tell_moved(server);
-	if (server->managing != NULL && queue_intake_is_settled(server->intake))
+	remove_again(server, &server->ending);
+	if (server->managing != NULL && is_nothing_in_progress(server))
 		tell_managed(server);
-	if (server->moved.length > 0 || server->managing != NULL)
-		settle_soon(server);
+	if (server->moved.length > 0 || server->reached.length > 0 || server->managing != NULL)
+		server_settle_soon(server);
 	else
 		server_settle_held(server);
 }

@@ -193,46 +193,79 @@ static int check_room(const struct server_held *held, int *room)
 	return *room;
 }
 
-/* ROOM is ROOM_UNKNOWN for the first message of a packet. */
-static bool commit_one(struct server_client *client, struct unpack *body, int *room)
+/* Whether HELD may be committed, as PACKAGE unless that is NULL: 0 or -errno. */
+static int prepare_held(struct server_client *client, struct server_held *held,
+			const struct server_package *package, int *room)
 {
-	uint64_t number = unpack_u64(body);
-	struct str text = unpack_str(body);
-	struct str data = unpack_str(body);
-	struct server_held *held = find_held(client, number);
 	int error;
 
+	/* its number may have been handed out before the queue was found to be a copy */
+	if (client->server->is_copied)
+		return -EUCLEAN;
+	error = package != NULL ? server_package_begin(held, package)
+				: check_envelope_of_held(client, held);
+	if (error < 0)
+		return error;
+	error = check_room(held, room);
+	if (error < 0)
+		server_package_end(held, error);
+	return error;
+}
+
+/* ROOM is ROOM_UNKNOWN for the first message of a packet. */
+static bool commit_one(struct server_client *client, struct unpack *body, bool is_package,
+		       int *room)
+{
+	uint64_t number = unpack_u64(body);
+	struct server_package package = {0};
+	struct server_held *held = find_held(client, number);
+	struct str text;
+	struct str data;
+	int error;
+
+	if (is_package)
+		server_package_unpack(body, &package);
+	text = unpack_str(body);
+	data = unpack_str(body);
 	if (body->failed || held == NULL || !add_text_to_envelope(client, held, text))
 		return false;
 	/* with room for what the thread will append */
 	(void)buffer_reserve(&held->data, data.length + held->text.length + QUEUE_PATH_SIZE);
 	if (!add_data(client, held, data))
 		return false;
-	/* its number may have been handed out before the queue was found to be a copy */
-	error = client->server->is_copied ? -EUCLEAN : check_envelope_of_held(client, held);
-	if (error == 0)
-		error = check_room(held, room);
+	error = prepare_held(client, held, is_package ? &package : NULL, room);
 	if (error == 0) {
 		server_commit_begin(client, held);
 		return true;
 	}
-	log_event_rated(EVENT_QUEUE_ERROR, log_number(number, (int64_t)number),
-			log_string(operation, "envelope"), log_error(error));
+	if (!is_package || (error != -ESTALE && error != -EEXIST)) /* as it should be */
+		log_event_rated(EVENT_QUEUE_ERROR, log_number(number, (int64_t)number),
+				log_string(operation, "envelope"), log_error(error));
 	server_commit_answer(client, number, error);
 	server_commit_answers_send(client);
 	server_held_abandon(client, held);
 	return true;
 }
 
-bool server_commit(struct server_client *client, struct unpack *body)
+static bool commit_many(struct server_client *client, struct unpack *body, bool is_package)
 {
 	int room = ROOM_UNKNOWN;
 	bool ok = true;
 
 	do
-		ok = commit_one(client, body, &room);
+		ok = commit_one(client, body, is_package, &room);
 	while (ok && body->rest.length > 0);
 	return ok;
+}
+
+bool server_commit(struct server_client *client, struct unpack *body)
+{
+	return commit_many(client, body, false);
+}
+
+bool server_commit_handed(struct server_client *client, struct unpack *body)
+{
+	return server_may_hand_over(client) && commit_many(client, body, true);
 }
 
 bool server_abandon(struct server_client *client, struct unpack *body)

@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <utlist.h>
 
-enum { CLIENT_BACKLOG_MAX = 256 * 1024 };
+enum {
+	CLIENT_BACKLOG_MAX = 256 * 1024,
+	NODES_BACKLOG_MAX = 64 << 20, /* a greeting lists all packages of a node */
+};
 
 static const int64_t CLEAN_INTERVAL_US = 6 * HOUR_US;
 
@@ -22,6 +25,7 @@ static void close_queue_client(struct server_client *client)
 		server->manager = NULL;
 	if (server->managing == client)
 		server->managing = NULL;
+	server_nodes_forget_client(client);
 	HASH_ITER (hh, client->files, held, next)
 		server_held_abandon(client, held);
 	ipc_channel_close(client->channel);
@@ -44,7 +48,16 @@ static bool (*const verbs[])(struct server_client *client, struct unpack *body) 
 	[QUEUE_PROTOCOL_FOUND] = server_found,
 	[QUEUE_PROTOCOL_REMOVE] = server_remove,
 	[QUEUE_PROTOCOL_OPEN_RESERVE] = server_open_reserve,
+	[QUEUE_PROTOCOL_GREET] = server_greet,
+	[QUEUE_PROTOCOL_COMMIT_HANDED] = server_commit_handed,
+	[QUEUE_PROTOCOL_SETTLE] = server_settle,
+	[QUEUE_PROTOCOL_DROP] = server_drop,
 };
+
+static size_t backlog_max(const struct server_client *client)
+{
+	return server_may_hand_over(client) ? NODES_BACKLOG_MAX : CLIENT_BACKLOG_MAX;
+}
 
 static void on_queue_client_message(void *context, struct ipc_channel *channel,
 				    struct ipc_message *message)
@@ -58,7 +71,7 @@ static void on_queue_client_message(void *context, struct ipc_channel *channel,
 	(void)channel;
 	/* it does not read its answers */
 	if (ok && client != client->server->manager &&
-	    ipc_channel_backlog(client->channel) > CLIENT_BACKLOG_MAX)
+	    ipc_channel_backlog(client->channel) > backlog_max(client))
 		ok = false;
 	if (!ok) {
 		ipc_channel_log_refused(client->channel, message->type);
@@ -194,6 +207,9 @@ void queue_server_free(struct queue_server *server)
 	buffer_clear(&server->notice);
 	buffer_clear(&server->removed);
 	buffer_clear(&server->moved);
+	buffer_clear(&server->reached);
+	buffer_clear(&server->ending);
+	server_nodes_free(server);
 	buffer_clear(&server->refused);
 	free(server);
 }

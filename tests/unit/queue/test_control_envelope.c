@@ -5,6 +5,7 @@
 #include "chance.h"
 #include "queue/control/control.h"
 #include "test.h"
+#include <errno.h>
 #include <string.h>
 
 enum { ENVELOPES = 1000, RECIPIENTS_MAX = 4 };
@@ -34,6 +35,12 @@ static struct mail_envelope *any_envelope(void)
 		envelope->deadline.is_told = chance(2) == 0;
 		envelope->deadline.at_us = SECOND_US * (1 + (int64_t)chance(1000000));
 	}
+	if (chance(2) == 0) { /* another node handed it over */
+		envelope->handed = chance(2) == 0 ? STR("a1/457-63f1a2b3c4d5e")
+						  : STR("a1/457-63f1a2b3c4d5e.3");
+		envelope->origin = STR("mx-0.b.test/1-2");
+		envelope->via = 1 + (uint32_t)chance(25);
+	}
 	for (size_t i = 0; i < recipients; i++) {
 		struct mail_recipient *to = mail_envelope_add(envelope, STR("c@d.test"));
 
@@ -57,6 +64,9 @@ static void expect_same(const struct mail_envelope *wanted, const struct mail_en
 	assert_true(str_equal(got->envid, wanted->envid));
 	assert_true(str_equal(got->received, wanted->received));
 	assert_true(str_equal(got->trigger, wanted->trigger));
+	assert_true(str_equal(got->handed, wanted->handed));
+	assert_true(str_equal(got->origin, wanted->origin));
+	assert_int_equal(got->via, wanted->via);
 	assert_int_equal(got->size, wanted->size);
 	assert_int_equal(got->priority, wanted->priority);
 	assert_int_equal(got->release_us, wanted->release_us);
@@ -100,8 +110,8 @@ static void any_envelope_is_read_as_it_was_written(void **state)
 static void what_is_not_there_has_no_word(void **state)
 {
 	static const char *const words[] = {
-		"binarymime", "smtputf8", "requiretls", "ret=",    "envid=",  "trigger",
-		"notify",     "orcpt",    "priority",   "release", "deadline"};
+		"binarymime", "smtputf8", "requiretls", "ret=",     "envid=", "trigger", "notify",
+		"orcpt",      "priority", "release",    "deadline", "handed", "origin",  "via"};
 	struct mail_envelope *envelope = mail_envelope_new();
 	struct buffer text CLEANUP(buffer_clear) = {0};
 
@@ -115,9 +125,73 @@ static void what_is_not_there_has_no_word(void **state)
 	mail_envelope_free(envelope);
 }
 
+/* All three records of a package, in form, or none; from whatever place in the head. */
+static void what_nodes_say_is_whole_or_an_error(void **state)
+{
+	static const struct {
+		const char *records;
+		int result;
+	} cases[] = {
+		{"handed: a1/1-2\norigin: a0/3-4\nvia: 20\n", 0},
+		{"via: 1\nhanded: a1/1-2.5\norigin: a0/3-4\n", 0},
+		{"", 0},
+		{"handed: a1/1-2\norigin: a0/3-4\n", -EBADMSG},
+		{"handed: a1/1-2\nvia: 1\n", -EBADMSG},
+		{"origin: a0/3-4\nvia: 1\n", -EBADMSG},
+		{"handed: a1/1-2\norigin: a0/3-4\nvia: 0\n", -EBADMSG},
+		{"handed: a1/1-2\norigin: a0/3-4\nvia: 1 2\n", -EBADMSG},
+		{"handed: a1/1-2\nhanded: a1/1-2\norigin: a0/3-4\nvia: 1\n", -EBADMSG},
+		{"handed: A1/1-2\norigin: a0/3-4\nvia: 1\n", -EBADMSG},
+		{"handed: ../1-2\norigin: a0/3-4\nvia: 1\n", -EBADMSG},
+		{"handed: a1/../1-2\norigin: a0/3-4\nvia: 1\n", -EBADMSG},
+		{"handed: a1/01-2\norigin: a0/3-4\nvia: 1\n", -EBADMSG},
+		{"handed: a1/1-2.0\norigin: a0/3-4\nvia: 1\n", -EBADMSG},
+		{"handed: a1\norigin: a0/3-4\nvia: 1\n", -EBADMSG},
+		{"handed: a1/1-2\norigin: 3-4\nvia: 1\n", -EBADMSG},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct buffer text CLEANUP(buffer_clear) = {0};
+		struct queue_control *control = NULL;
+
+		buffer_append_format(
+			&text,
+			"stagepost 2\nid: 1-f4240\nstage: arrive\n"
+			"born: 1970-01-01T00:00:01.000000Z\nfrom: <a@b.test>\n%ssize: 1\n"
+			"to: 1 <c@d.test>\nend:\n",
+			cases[i].records);
+		if (queue_control_parse(buffer_view(&text), &control, NULL) != cases[i].result)
+			fail_msg("%s", cases[i].records);
+		queue_control_free(control);
+	}
+}
+
+static void what_nodes_say_is_not_written_by_halves(void **state)
+{
+	struct mail_envelope *envelope = mail_envelope_new();
+	struct buffer text CLEANUP(buffer_clear) = {0};
+
+	(void)state;
+	envelope->id = (struct mail_id){1, 2};
+	mail_envelope_add(envelope, STR("c@d.test"));
+	envelope->via = 1;
+	assert_int_equal(queue_control_write_envelope(&text, envelope), -EINVAL);
+	envelope->handed = STR("a1/1-2");
+	assert_int_equal(queue_control_write_envelope(&text, envelope), -EINVAL);
+	envelope->origin = STR("a1/1-2");
+	envelope->via = 0;
+	assert_int_equal(queue_control_write_envelope(&text, envelope), -EINVAL);
+	envelope->via = 1;
+	assert_int_equal(queue_control_write_envelope(&text, envelope), 0);
+	mail_envelope_free(envelope);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_nodes_say_is_whole_or_an_error),
+		cmocka_unit_test(what_nodes_say_is_not_written_by_halves),
 		cmocka_unit_test(any_envelope_is_read_as_it_was_written),
 		cmocka_unit_test(what_is_not_there_has_no_word),
 	};

@@ -204,6 +204,9 @@ int64_t __wrap_queue_group_worked_us(const struct queue_group *of)
 INTAKE(size_t, held, return played.held)
 INTAKE(uint64_t, moved, return played.moved)
 INTAKE(uint64_t, settled, return played.settled)
+INTAKE(uint64_t, await, return ++played.awaited)
+INTAKE(uint64_t, durable, return played.durable)
+INTAKE(bool, is_durable, return played.durable == played.awaited)
 INTAKE(bool, is_settled, return played.is_settled)
 INTAKE(bool, must_prove, return played.must_prove)
 INTAKE(bool, is_blind, return played.is_blind)
@@ -216,6 +219,13 @@ bool __wrap_queue_intake_has_refused(struct queue_intake *of, uint64_t number)
 {
 	assert_ptr_equal(of, &intake);
 	return number == played.refused;
+}
+
+void __wrap_queue_handed_report(struct queue_intake *of, uint64_t number);
+void __wrap_queue_handed_report(struct queue_intake *of, uint64_t number)
+{
+	assert_ptr_equal(of, &intake);
+	assert_int_not_equal(number, 0);
 }
 
 #define REMOVAL(name, parameters, stage)                            \

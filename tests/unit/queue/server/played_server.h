@@ -22,6 +22,7 @@ struct played_server {
 	int look, is_committing, sample;
 	uint64_t refused; /* a number */
 	uint64_t moved, settled;
+	uint64_t awaited, durable;
 	size_t held;
 	bool is_settled, must_prove, is_blind, is_busy, has_no_spares;
 	enum queue_sync sync;

@@ -137,6 +137,82 @@ static void who_has_moved_waits_until_it_has_settled(void **state)
 	played_expect("remove_todo 11 arrive\n"); /* the timer runs */
 }
 
+/* Not even the order of the filesystem is enough, as for a name in todo/. */
+static void a_durable_removal_waits_for_a_sync(void **state)
+{
+	const uint32_t durably = QUEUE_REMOVE_DURABLY;
+	struct queue_server *server = &played.server;
+
+	(void)state;
+	played_manage();
+	played.settled = 7;
+	assert_false(say_remove(&played.manager, durably | (QUEUE_REMOVE_DATA + 1), 0, 7));
+	assert_false(say_remove(&played.manager, 2 * durably, 0, 7));
+	assert_true(
+		say_remove(&played.manager, durably | QUEUE_REMOVE_QUEUED, MAIL_STAGE_ARRIVE, 7));
+	played_expect("remove_queued 7 arrive\nsettle in 100 ms\n");
+	assert_true(say_remove(&played.manager, durably | QUEUE_REMOVE_TODO, MAIL_STAGE_ARRIVE, 8));
+	played_expect("remove_todo 8 arrive\nsettle in 100 ms\n");
+	assert_true(say_remove(&played.manager, durably | QUEUE_REMOVE_DATA, 0, 9));
+	played_expect("remove_data 9\nsettle in 100 ms\n");
+	server_removed_settle(server);
+	played_expect("an empty group\n");
+	played.durable = 2;
+	server_tell_settled(server);
+	played_expect("later: tell of removals\nlater: tell of removals\nsettle in 100 ms\n");
+	server_removed_send(server);
+	played_expect("REMOVED 7 8\n");
+	played.durable = 3;
+	server_tell_settled(server);
+	server_removed_send(server);
+	played_expect("later: tell of removals\nREMOVED 9\n");
+	/* one that fails at first stays durable */
+	played.removal = -EIO;
+	assert_true(say_remove(&played.manager, durably | QUEUE_REMOVE_DATA, 0, 10));
+	played_expect("remove_data 10\nagain in 1000 ms\n"
+		      "queue_error number=10 operation=remove error=Input/output error\n");
+	played.removal = 0;
+	server_remove_again(server);
+	played_expect("remove_data 10\nsettle in 100 ms\n");
+}
+
+static bool say_manage(struct server_client *client)
+{
+	static const struct ipc_tokens tokens = {{{"send", "send-1"}}, 1};
+	struct buffer body CLEANUP(buffer_clear) = {0};
+	struct unpack unpack;
+
+	client->server->peers.tokens = &tokens;
+	pack_str(&body, STR("send-1"));
+	unpack = (struct unpack){buffer_view(&body), false};
+	return server_manage(client, &unpack);
+}
+
+/* A package that its node may hand over again: its name in handed/ must be durable first. */
+static void one_that_waits_for_its_other_name_is_removed_after_the_group(void **state)
+{
+	struct queue_server *server = &played.server;
+
+	(void)state;
+	played_manage();
+	played.removal = 1;
+	played.is_settled = true;
+	assert_true(say_remove(&played.manager, QUEUE_REMOVE_QUEUED, MAIL_STAGE_ARRIVE, 7));
+	played_expect("remove_queued 7 arrive\nsettle in 100 ms\n");
+	server_tell_settled(server);
+	played_expect("remove_queued 7 arrive\nsettle in 100 ms\n");
+	/* the next manager is not answered before, and not told of it */
+	assert_true(say_manage(&played.manager));
+	played_expect("an empty group\n");
+	server_tell_settled(server);
+	played_expect("remove_queued 7 arrive\nsettle in 100 ms\nsettle in 100 ms\n");
+	played.removal = 0;
+	server_tell_settled(server);
+	played_expect("remove_queued 7 arrive\nlater: tell of removals\nMANAGED\n");
+	server_removed_send(server);
+	played_expect("");
+}
+
 static void a_removal_that_fails_is_tried_again(void **state)
 {
 	struct queue_server *server = &played.server;
@@ -249,6 +325,8 @@ int main(void)
 		PLAYED(many_removals_are_several_packets),
 		PLAYED(an_empty_group_settles),
 		PLAYED(who_has_moved_waits_until_it_has_settled),
+		PLAYED(a_durable_removal_waits_for_a_sync),
+		PLAYED(one_that_waits_for_its_other_name_is_removed_after_the_group),
 		PLAYED(a_removal_that_fails_is_tried_again),
 		PLAYED(what_is_found_is_looked_at),
 		PLAYED(what_is_no_message_is_handled),
