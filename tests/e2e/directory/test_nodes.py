@@ -173,6 +173,20 @@ def test_nodes(nodes, watched):
     assert nodes.nodes() == [A1]
 
 
+def completed(nodes, *words):
+    """What bash offers for the last word."""
+    environment = {**os.environ, "STAGEPOST_CONF": nodes.made.conf,
+                   "PATH": nodes.made.programs + ":" + os.environ["PATH"]}
+    script = subprocess.run([*as_user(), *nodes.started, "completion", "bash"], check=True,
+                            capture_output=True, text=True, timeout=PATIENCE).stdout
+    script += ('\nCOMP_WORDS=(stagepost "$@"); COMP_CWORD=$#; _stagepost\n'
+               'printf "%s\\n" "${COMPREPLY[@]}"\n')
+    ended = subprocess.run([*as_user(), "bash", "-c", script, "bash", *words], check=True,
+                           capture_output=True, text=True, env=environment, timeout=PATIENCE)
+    assert ended.stderr == ""
+    return sorted(ended.stdout.split())
+
+
 def test_the_first_thousand_are_used(node):
     """All are listed, and what is not used is said."""
     with sqlite(node("dir", start=False, domains=()), None) as nodes:
@@ -188,6 +202,7 @@ def test_the_first_thousand_are_used(node):
         status, told, errors = nodes.run("node", "list", "--json")
         assert (status, len(told.splitlines())) == (0, 1001)
         assert errors == "stagepost node list: there are 1001 nodes; only the first 1000 are used\n"
+        assert completed(nodes, "node", "drain", "n99") == ["n99", *(f"n99{last}" for last in range(10))]
         exported = nodes.run("directory", "export", "--table", "node", "--format", "json")[1]
         assert len(exported.splitlines()) == 1001
         assert nodes.run("directory", "check")[0] == 0
