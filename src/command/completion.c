@@ -6,8 +6,8 @@
 
 /* In front of it stand the tables: "_stagepost_words COMMAND" prints what that command
  * knows, "_stagepost_values COMMAND OPTION" what its option takes. Words in capitals are
- * no words but say what is meant: ids and triggers come from the queue itself, which is
- * asked each time. */
+ * no words but say what is meant: ids and triggers come from the queue itself, and nodes
+ * from the directory, which are asked each time. */
 static const char bash[] =
 	"_stagepost_triggers()\n"
 	"{\n"
@@ -19,11 +19,16 @@ static const char bash[] =
 	"\tstagepost queue list --json 2>/dev/null |\n"
 	"\t\tsed -n 's/^{\"id\":\"\\([0-9a-f-]*\\)\".*/\\1/p'\n"
 	"}\n"
+	"_stagepost_nodes()\n"
+	"{\n"
+	"\tstagepost node list --json 2>/dev/null |\n"
+	"\t\tsed -n 's/^{\"name\":\"\\([^\"]*\\)\".*/\\1/p'\n"
+	"}\n"
 	"_stagepost()\n"
 	"{\n"
 	"\tlocal word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
 	"\tlocal command=${COMP_WORDS[1]} words place\n"
-	"\tcase $command in queue|trigger|directory)\n"
+	"\tcase $command in queue|trigger|directory|node)\n"
 	"\t\t[ \"$COMP_CWORD\" = 2 ] || command=\"$command ${COMP_WORDS[2]}\" ;;\n"
 	"\tesac\n"
 	"\tif [ \"$COMP_CWORD\" = 1 ]; then\n"
@@ -40,6 +45,7 @@ static const char bash[] =
 	"\tcase $words in *' STAGE '*) words+='submit arrive remote ' ;; esac\n"
 	"\tcase $words in *' ID '*) words+=\"$(_stagepost_ids) \" ;; esac\n"
 	"\tcase $words in *' NAME '*) words+=\"$(_stagepost_triggers) \" ;; esac\n"
+	"\tcase $words in *' NODE '*) words+=\"$(_stagepost_nodes) \" ;; esac\n"
 	"\tfor place in $words; do\n"
 	"\t\tcase $place in *[!A-Z]*) ;; *) words=${words/ $place / } ;; esac\n"
 	"\tdone\n"

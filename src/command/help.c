@@ -3,7 +3,10 @@
 #include "command/command.h"
 #include <string.h>
 
-enum { OPTIONS_SHOWN = 4, SUBCOMMANDS_SHOWN = 10, COLUMN = 24, LINE_MAX_LENGTH = 78 };
+/* In the line of usage; bytes of an option's argument, which may be a list of words. */
+enum { OPTIONS_SHOWN = 4, SUBCOMMANDS_SHOWN = 10, ARGUMENT_SHOWN = 36 };
+
+enum { COLUMN = 24, LINE_MAX_LENGTH = 78 };
 
 const struct command_exit command_usual_exits[] = {
 	{COMMAND_OK, "it is done"},
@@ -56,10 +59,10 @@ void command_append_arguments(const struct command *command, struct buffer *out)
 	append_subcommand_names(command, out);
 	for (size_t i = 0; count <= OPTIONS_SHOWN && i < count; i++) {
 		const struct command_option *option = &command->options[i];
+		const char *argument = option->argument != NULL ? option->argument : "";
 
-		buffer_append_format(out, " [%s%s%s]", option->name,
-				     option->argument != NULL ? " " : "",
-				     option->argument != NULL ? option->argument : "");
+		buffer_append_format(out, " [%s%s%s]", option->name, *argument != '\0' ? " " : "",
+				     strlen(argument) > ARGUMENT_SHOWN ? "..." : argument);
 	}
 	if (count > OPTIONS_SHOWN)
 		buffer_append_string(out, " [OPTION ...]");

@@ -120,6 +120,8 @@ const struct command commands[] = {
 	 command_run_sub, NULL, NULL, command_trigger_subcommands},
 	{"directory", "[ARGUMENT ...]", "Asks and changes the address directory.", "",
 	 command_run_sub, NULL, NULL, command_directory_subcommands},
+	{"node", "[ARGUMENT ...]", "Shows and changes the nodes that hand mail over to each other.",
+	 "", command_run_sub, NULL, NULL, command_node_subcommands},
 	{"mailbox", "", command_mailbox_summary, command_mailbox_help, command_mailbox,
 	 command_mailbox_options, command_mailbox_exits, command_mailbox_subcommands},
 	{"trace", "ID [LOGFILE ...]", "Follows a message, or a client's session, through the logs.",

@@ -52,6 +52,8 @@ const struct config_map_field_info config_map_fields[CONFIG_MAP_FIELDS] = {
 	[CONFIG_MAP_SERVER_KEY] = {"server.key", "", "the name of a server, as in user.server"},
 	[CONFIG_MAP_SERVER_SERVICE] = {"server.service", "", "the service that delivers to the server"},
 	[CONFIG_MAP_SERVER_ADDRESS] = {"server.address", "", "the server's HOST:PORT"},
+	[CONFIG_MAP_NODE_CLASS] = {"node.class", "device ipHost",
+		"object classes: entries that have one of these, and node.key, are nodes"},
 	[CONFIG_MAP_NODE_KEY] = {"node.key", "", "the name of a node"},
 	[CONFIG_MAP_NODE_ADDRESS] = {"node.address", "",
 		"HOST:PORT, where the node takes mail of other nodes"},

@@ -29,7 +29,8 @@ const struct command_option command_directory_accept_options[] = {
 const struct command_option command_directory_list_options[] = {
 	COMMAND_OPTION_CONFIG,
 	DIRECTORY_TABLE_OPTION("TABLE",
-			       "domain, address, member, user or server (address); or membership"),
+			       "domain, address, member, user, server or node (address); or "
+			       "membership"),
 	COMMAND_OPTION_JSON("print an object of JSON a line"),
 	COMMAND_OPTION_END,
 };
@@ -158,8 +159,8 @@ int command_directory_accept(const struct command *command, int argc, char **arg
 	return directory_asking_end(&asking);
 }
 
-static void on_malformed_listed_record(void *context, enum directory_table table,
-				       const struct directory_malformed *malformed)
+void directory_asking_malformed(void *context, enum directory_table table,
+				const struct directory_malformed *malformed)
 {
 	struct directory_asking *asking = context;
 	struct buffer line CLEANUP(buffer_clear) = {0};
@@ -194,7 +195,7 @@ int command_directory_list(const struct command *command, int argc, char **argv)
 	pages = bulk_pages_new(&asking.directory.server,
 			       directory_table_find_listed(str_from(asking.options.table)),
 			       str_from(prefix));
-	bulk_pages_hear_malformed(pages, on_malformed_listed_record, &asking);
+	bulk_pages_hear_malformed(pages, directory_asking_malformed, &asking);
 	while ((result = bulk_pages_next(pages, &records, &count)) == 1)
 		for (size_t i = 0; i < count; i++)
 			command_directory_print_record(&records[i], asking.options.common.json);

@@ -80,6 +80,8 @@ int command_directory_warn(const struct command *command, struct command_directo
 			   const char *table, const char *key, const struct str *fields,
 			   size_t count);
 
+extern const struct command command_node_subcommands[];
+
 extern const struct command_option command_newaliases_options[];
 /* With the configuration in FILE; DOMAIN may be NULL. Returns the exit status, of sysexits(3). */
 int command_newaliases_run(const char *file, const char *domain);

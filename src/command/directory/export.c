@@ -27,7 +27,8 @@ const struct command_option command_directory_export_options[] = {
 	 "postfix, mailboxes: the service that mailboxes and domains are at; those at another have "
 	 "no place there",
 	 EXPORT_OPTION(service)},
-	{"--table", "domain|address|member|user|server", "only this one", EXPORT_OPTION(table)},
+	{"--table", "domain|address|member|user|server|node", "only this one",
+	 EXPORT_OPTION(table)},
 	COMMAND_OPTION_END,
 };
 

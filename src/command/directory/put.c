@@ -6,19 +6,11 @@
 
 const struct command_option command_directory_put_options[] = {
 	COMMAND_OPTION_CONFIG,
-	DIRECTORY_TABLE_OPTION("TABLE",
-			       "its table: domain, address, member, user or server (address)"),
+	DIRECTORY_TABLE_OPTION(
+		"TABLE", "its table: domain, address, member, user, server or node (address)"),
 	{"--replace", NULL, "drop fields that the record has and that are not named",
 	 offsetof(struct directory_table_options, replace)},
 	COMMAND_OPTION_END,
-};
-
-/* The fields of a record, "NAME VALUE"; those that the directory has are in the arena. */
-struct record_fields {
-	struct arena *arena;
-	struct str fields[DIRECTORY_FIELDS_MAX];
-	size_t count;
-	uint64_t version; /* of the data when the directory had them */
 };
 
 /* Converts "NAME=VALUE" to "NAME VALUE" in place. */
@@ -33,9 +25,8 @@ static bool take_field_argument(char *argument, struct str *field_out)
 	return true;
 }
 
-/* The KEY and what follows it; false: end with EXCHANGE's status. */
-static bool parse_record_arguments(struct directory_asking *asking, int argc, char **argv,
-				   struct record_fields *record)
+bool directory_asking_parse_record(struct directory_asking *asking, int argc, char **argv,
+				   struct directory_record_fields *record)
 {
 	const char *problem = NULL;
 	int first;
@@ -45,7 +36,9 @@ static bool parse_record_arguments(struct directory_asking *asking, int argc, ch
 	first = asking->options.common.first;
 	asking->key = argv[first];
 	if (first >= argc)
-		problem = "a KEY is required";
+		problem = str_starts_with(str_from(asking->command->arguments), STR("NODE"))
+				  ? "a NODE is required"
+				  : "a KEY is required";
 	for (int i = first + 1; i < argc && problem == NULL; i++) {
 		if (record->count == DIRECTORY_FIELDS_MAX)
 			problem = "a record has at most 1000 fields";
@@ -64,7 +57,7 @@ static struct str name_of_record_field(struct str field)
 	return space < 0 ? field : str_slice(field.data, (size_t)space);
 }
 
-static bool has_record_field(const struct record_fields *record, struct str name)
+static bool has_record_field(const struct directory_record_fields *record, struct str name)
 {
 	for (size_t i = 0; i < record->count; i++)
 		if (str_equal(name_of_record_field(record->fields[i]), name))
@@ -74,13 +67,13 @@ static bool has_record_field(const struct record_fields *record, struct str name
 
 struct record_reading {
 	struct directory_asking *asking;
-	struct record_fields *record;
+	struct directory_record_fields *record;
 };
 
 static void on_read(void *context, const struct directory_answer_text *answer)
 {
 	struct record_reading *reading = context;
-	struct record_fields *record = reading->record;
+	struct directory_record_fields *record = reading->record;
 
 	record->version = answer->version;
 	if (bulk_server_has_failed(&reading->asking->directory.server, answer))
@@ -93,7 +86,8 @@ static void on_read(void *context, const struct directory_answer_text *answer)
 }
 
 /* What the directory has of the record now: nothing if there is none. */
-static void read_record_to_change(struct directory_asking *asking, struct record_fields *record)
+static void read_record_to_change(struct directory_asking *asking,
+				  struct directory_record_fields *record)
 {
 	struct record_reading reading = {asking, record};
 	struct directory_question question = {.answered = on_read, .context = &reading};
@@ -108,8 +102,8 @@ static void read_record_to_change(struct directory_asking *asking, struct record
 }
 
 /* Whether RECORD has all fields that are THERE; otherwise says which it lacks. */
-static bool keeps_all(struct directory_asking *asking, const struct record_fields *record,
-		      const struct record_fields *there)
+static bool keeps_all(struct directory_asking *asking, const struct directory_record_fields *record,
+		      const struct directory_record_fields *there)
 {
 	struct buffer lacking CLEANUP(buffer_clear) = {0};
 
@@ -135,7 +129,7 @@ static bool keeps_all(struct directory_asking *asking, const struct record_field
 }
 
 /* Warns of what the record names that does not exist, once it was put, and ends. */
-static int end_put(struct directory_asking *asking, const struct record_fields *record)
+static int end_put(struct directory_asking *asking, const struct directory_record_fields *record)
 {
 	if (asking->status == COMMAND_OK)
 		asking->status = command_directory_warn(asking->command, &asking->directory,
@@ -144,7 +138,8 @@ static int end_put(struct directory_asking *asking, const struct record_fields *
 	return directory_asking_end(asking);
 }
 
-static int replace_record(struct directory_asking *asking, const struct record_fields *record)
+static int replace_record(struct directory_asking *asking,
+			  const struct directory_record_fields *record)
 {
 	directory_client_put(asking->directory.server.client, asking->options.table,
 			     str_from(asking->key), record->fields, record->count,
@@ -155,7 +150,8 @@ static int replace_record(struct directory_asking *asking, const struct record_f
 
 /* Puts RECORD, which was made from the data of its version. False: the record was changed by others
  * meanwhile, and has to be read again. */
-static bool edit_record(struct directory_asking *asking, const struct record_fields *record)
+static bool edit_record(struct directory_asking *asking,
+			const struct directory_record_fields *record)
 {
 	directory_client_edit(asking->directory.server.client, asking->options.table,
 			      str_from(asking->key), record->version, record->fields, record->count,
@@ -165,16 +161,18 @@ static bool edit_record(struct directory_asking *asking, const struct record_fie
 }
 
 /* Makes what is to be put, OUT, of the record as it is THERE; false: nothing is to be put. */
-typedef bool record_maker(struct directory_asking *asking, const struct record_fields *there,
-			  const struct record_fields *wanted, struct record_fields *out);
+typedef bool record_maker(struct directory_asking *asking,
+			  const struct directory_record_fields *there,
+			  const struct directory_record_fields *wanted,
+			  struct directory_record_fields *out);
 
 /* Reads the record and puts what MAKE makes of it: again, if others change it meanwhile, so that of
  * several changes at once none is lost. */
 static int change_record(struct directory_asking *asking, record_maker *make,
-			 const struct record_fields *wanted)
+			 const struct directory_record_fields *wanted)
 {
-	struct record_fields there = {.arena = arena_new()};
-	struct record_fields made = {.count = 0};
+	struct directory_record_fields there = {.arena = arena_new()};
+	struct directory_record_fields made = {.count = 0};
 	bool is_done = false;
 
 	for (unsigned i = 0; !is_done && i < COMMAND_DIRECTORY_ATTEMPTS; i++) {
@@ -190,8 +188,9 @@ static int change_record(struct directory_asking *asking, record_maker *make,
 	return asking->status;
 }
 
-static bool make_whole(struct directory_asking *asking, const struct record_fields *there,
-		       const struct record_fields *wanted, struct record_fields *out)
+static bool make_whole(struct directory_asking *asking, const struct directory_record_fields *there,
+		       const struct directory_record_fields *wanted,
+		       struct directory_record_fields *out)
 {
 	*out = *wanted;
 	return keeps_all(asking, wanted, there);
@@ -200,9 +199,9 @@ static bool make_whole(struct directory_asking *asking, const struct record_fiel
 int command_directory_put(const struct command *command, int argc, char **argv)
 {
 	struct directory_asking asking = {.command = command, .options.table = "address"};
-	struct record_fields record = {.count = 0};
+	struct directory_record_fields record = {.count = 0};
 
-	if (!parse_record_arguments(&asking, argc, argv, &record) ||
+	if (!directory_asking_parse_record(&asking, argc, argv, &record) ||
 	    !directory_asking_begin(&asking, directory_asking_changed))
 		return asking.status;
 	return asking.options.replace ? replace_record(&asking, &record)
@@ -210,8 +209,9 @@ int command_directory_put(const struct command *command, int argc, char **argv)
 }
 
 /* Those of THERE that are not in CHANGES, then what CHANGES gives a value. */
-static bool merge_record_fields(const struct record_fields *there,
-				const struct record_fields *changes, struct record_fields *out)
+static bool merge_record_fields(const struct directory_record_fields *there,
+				const struct directory_record_fields *changes,
+				struct directory_record_fields *out)
 {
 	out->count = 0;
 	for (size_t i = 0; i < there->count; i++)
@@ -228,25 +228,41 @@ static bool merge_record_fields(const struct record_fields *there,
 	return true;
 }
 
-static bool make_changed(struct directory_asking *asking, const struct record_fields *there,
-			 const struct record_fields *wanted, struct record_fields *out)
+static bool make_merged(struct directory_asking *asking,
+			const struct directory_record_fields *there,
+			const struct directory_record_fields *wanted,
+			struct directory_record_fields *out)
 {
-	if (there->count == 0) {
-		directory_asking_say_none(asking);
-		asking->status = COMMAND_FAILED;
-	} else if (!merge_record_fields(there, wanted, out)) {
+	if (!merge_record_fields(there, wanted, out))
 		asking->status = command_usage(asking->command, "a record has at most 1000 fields");
-	}
 	return asking->status == COMMAND_OK;
+}
+
+static bool make_changed(struct directory_asking *asking,
+			 const struct directory_record_fields *there,
+			 const struct directory_record_fields *wanted,
+			 struct directory_record_fields *out)
+{
+	if (there->count > 0)
+		return make_merged(asking, there, wanted, out);
+	directory_asking_say_none(asking);
+	asking->status = COMMAND_FAILED;
+	return false;
+}
+
+int directory_asking_merge(struct directory_asking *asking,
+			   const struct directory_record_fields *changes, bool may_make)
+{
+	return change_record(asking, may_make ? make_merged : make_changed, changes);
 }
 
 int command_directory_set(const struct command *command, int argc, char **argv)
 {
 	struct directory_asking asking = {.command = command, .options.table = "address"};
-	struct record_fields changes = {.count = 0};
+	struct directory_record_fields changes = {.count = 0};
 
-	if (!parse_record_arguments(&asking, argc, argv, &changes) ||
+	if (!directory_asking_parse_record(&asking, argc, argv, &changes) ||
 	    !directory_asking_begin(&asking, directory_asking_changed))
 		return asking.status;
-	return change_record(&asking, make_changed, &changes);
+	return directory_asking_merge(&asking, &changes, false);
 }

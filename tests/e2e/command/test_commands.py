@@ -697,6 +697,7 @@ def test_completion(node, run, complete):
             (["enqueue", "-s", "a"], ["arrive"]),
             (["trigger", "release", "the"], ["the.moon"]),
             (["queue", "list", "--trigger", ""], ["the.moon"]),
+            (["node", "d"], ["drain"]),
             (["check", "-c", mx.conf[:-1]], [mx.conf])):
         assert complete(mx, *words) == expected, words
     (message,) = listing(run, mx)

@@ -27,7 +27,7 @@ CONFIGURATIONS = ("stagepost-directory-ldap.7/0", "stagepost-directory-postgresq
 SESSIONS = ("stagepost-check.8/0", "stagepost-completion.8/0", "stagepost-config.8/0",
             "stagepost-config.8/1",
             "stagepost-directory.8/2", "stagepost-directory.8/3", "stagepost-directory.8/4",
-            "stagepost-directory.8/5", "stagepost-enqueue.8/0", "stagepost-manual.8/0",
+            "stagepost-directory.8/5", "stagepost-enqueue.8/0", "stagepost-manual.8/0", "stagepost-node.8/0",
             "stagepost-queue-format.5/1", "stagepost-queue-format.5/2", "stagepost-queue.8/0",
             "stagepost-queue.8/1", "stagepost-queue.8/2", "stagepost-queue.8/3", "stagepost-sendmail.8/0",
             "stagepost-trace.8/0", "stagepost-trigger.8/0", "README.md/5")

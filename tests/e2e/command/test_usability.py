@@ -16,7 +16,8 @@ COMMANDS = """mailbox mailbox/status mailbox/list mailbox/repair serve reload up
 version queue queue/list queue/show queue/hold queue/release queue/retry queue/requeue queue/bounce
 queue/remove queue/drain queue/stats queue/repair queue/adopt trigger trigger/list trigger/wait
 trigger/release directory directory/accept directory/check directory/get directory/put directory/set directory/del directory/list directory/repair directory/watch
-directory/stats directory/status directory/import directory/export directory/passwd newaliases""".split()
+directory/stats directory/status directory/import directory/export directory/passwd newaliases
+node node/list node/put node/drain node/activate node/forget""".split()
 MAIL = ("sendmail", "newaliases", "mailbox")  # exit as sysexits.h has it; enqueue as qmail-queue does
 PRINTING = ["check", "config", "manual", "version", "queue/list", "queue/list/--json", "mailq",
             "queue/stats", "queue/stats/--json", "queue/stats/--by=reason", "trigger/list",
@@ -80,12 +81,14 @@ def test_help_and_wrong_options(node, run, command):
     ("transcript", ["--peer", "::1"]), ("limits", []), ("trigger wait", ["x"]), ("trigger release", ["x"]), ("directory get", ["a@b"]),
     ("directory put", ["a@b"]), ("directory set", ["a@b", "kind=mailbox"]), ("directory del", ["a@b"]), ("directory list", []),
     ("directory watch", []), ("directory repair", []), ("directory stats", []),
-    ("directory status", [])])
+    ("directory status", []), ("node list", []), ("node put", ["a1", "weight=1"]),
+    ("node drain", ["a1"]), ("node activate", ["a1"]), ("node forget", ["a1", "--yes"])])
 def test_a_wrong_configuration(node, run, command, arguments):
     """A missing file and one with an error: said, with its line; nothing is done."""
     mx = node(start=False)
     of_records = "directory get", "directory put", "directory set", "directory del"  # 1: there is no such record
-    status = 78 if command == "serve" else 3 if command in of_records else 1
+    of_nodes = command.startswith("node ")  # likewise
+    status = 78 if command == "serve" else 3 if command in of_records or of_nodes else 1
     ended = run(mx, *command.split(), *arguments, "-c", mx.conf + ".none")
     assert (ended.returncode, ended.stdout) == (status, b"")
     assert ended.stderr == f"{mx.conf}.none: No such file or directory\n".encode()

@@ -308,12 +308,12 @@ def test_lists_of_a_member(command):
 
 
 @pytest.mark.parametrize("words, allowed", [
-    ("get --table x y", "domain, address, member, user, server"),
-    ("list --table x", "domain, address, member, user, server, membership"),
-    ("import --table x y.csv", "domain, address, member, user, server"),
+    ("get --table x y", "domain, address, member, user, server, node"),
+    ("list --table x", "domain, address, member, user, server, node, membership"),
+    ("import --table x y.csv", "domain, address, member, user, server, node"),
     ("import --format x y", "json, csv, aliases, postfix, mailboxes"),
     ("export --format x", "json, csv, aliases, postfix, mailboxes"),
-    ("export --table x", "domain, address, member, user, server"),
+    ("export --table x", "domain, address, member, user, server, node"),
     ("passwd --method x y", "yescrypt, bcrypt, argon2, scram-sha-256, scram-sha-1")])
 def test_what_is_allowed_is_said(command, words, allowed):
     status, told, errors = command(*words.split())

@@ -15,7 +15,7 @@ from stagepost import PATIENCE, wait_until
 from store_lines import closing
 
 BULK = int(os.environ.get("BULK", "250000"))  # rows; 100,000 changes are kept
-TABLES = ("address", "target", "domain", "member", '"user"', "password", "server")
+TABLES = ("address", "target", "domain", "member", '"user"', "password", "server", "node", '"group"')
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +86,8 @@ def test_records(empty):
         'aGFzaGhhc2hoYXNoaGFzaGhhc2hoYXNoaGFzaGhhc2g=|server imap1|name Joe "X" {a,b} \\ é'
     for table, record in (("domain", "example.org|kind local|service box"),
                           ("member", "list@example.org m@x.org"), ("user", user),
-                          ("server", "imap1|service box")):
+                          ("server", "imap1|service box"),
+                          ("node", "a1|address a1.test:627|group core|group out|weight 2")):
         key = record.split("|")[0]
         assert empty.put(table, record).records == ["no"], table
         assert empty.record(table, key) == record
@@ -232,6 +233,8 @@ def test_plain_sql(empty, shared):
     told("INSERT INTO member VALUES ('l@d', 'm@x')", ("member", "l@d m@x"))
     told("INSERT INTO domain VALUES ('d', 'local')", ("domain", "d"))
     told("INSERT INTO server VALUES ('s', 'box')", ("server", "s"))
+    told("INSERT INTO node VALUES ('a1', 'a1.test:627')", ("node", "a1"))
+    told("INSERT INTO \"group\" VALUES ('a1', 0, 'core')", ("node", "a1"))
     told("TRUNCATE member", ("member", "l@d m@x"))
     told("COPY (SELECT 1) TO STDOUT; INSERT INTO domain VALUES ('d', 'local') ON CONFLICT (name)"
          " DO UPDATE SET kind = 'relay'", ("domain", "d"))
@@ -457,6 +460,10 @@ def test_newer_tables(shared, store):
     assert "newer Stagepost" in one.log.wait("store_refused", role="read")["reason"]
 
 
+NO_NODES = """DROP TABLE node, "group"; DROP FUNCTION directory_changed_node, directory_changed_group,
+directory_children_group;"""  # as before there were any
+
+
 def test_old_tables(shared, store):
     """Those of version 1, whose servers had no addresses, become what they are now."""
     shared.sql("CREATE DATABASE older", database=OWNER)
@@ -464,7 +471,7 @@ def test_old_tables(shared, store):
     one.put("server", "s1|service box")
     one.wait_event("changed", None, "server", "s1")
     one.close()
-    shared.sql("ALTER TABLE server DROP COLUMN address; DROP INDEX membership;"
+    shared.sql("ALTER TABLE server DROP COLUMN address; DROP INDEX membership;" + NO_NODES +
                " UPDATE directory_data SET schema = 1", database="older")
     one = store(shared.conninfo("older"))
     one.put("server", "s2|service box|address s.test:24")
@@ -475,6 +482,38 @@ def test_old_tables(shared, store):
                       database="older") == "s.test:24"
     with pytest.raises(AssertionError, match="server_address_value"):
         shared.sql("UPDATE server SET address = 'nowhere'", database="older")
+
+
+def test_tables_of_nodes_come_later(shared, store):
+    """A store that has seen the data takes tables without them for complete; they come with their
+    triggers, and with the rights of those that were there."""
+    shared.sql("CREATE DATABASE before", database=OWNER)
+    shared.sql("CREATE ROLE looking LOGIN; CREATE ROLE changing LOGIN", database=OWNER)
+    one = store(shared.conninfo("before"))
+    one.put("server", "s1|service box")
+    one.wait_event("changed", None, "server", "s1")
+    one.close()
+    shared.sql("GRANT SELECT ON ALL TABLES IN SCHEMA public TO looking, changing;"
+               "GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO changing;" + NO_NODES +
+               "UPDATE directory_data SET schema = 5", database="before")
+    one = store("--known", shared.conninfo("before"))
+    one.wait_event("up")
+    assert one.put("node", "a1|address a1.test:627|group core|group out").error == "0"
+    one.wait_event("changed", None, "node", "a1")
+    for role in "looking", "changing":
+        other = store(shared.conninfo("before", user=role))
+        other.wait_event("up")
+        assert other.record("node", "a1") == "a1|address a1.test:627|group core|group out"
+        assert other.put("node", f"{role}|address b2.test:627").error == (
+            "0" if role == "changing" else "EPERM")
+    shared.sql("UPDATE node SET name = 'a2' WHERE name = 'a1'", database="before")
+    one.wait_event("changed", None, "node", "a2")
+    assert one.record("node", "a2") == "a2|address a1.test:627|group core|group out"
+    shared.sql("DELETE FROM node WHERE name = 'a2'", database="before")
+    one.wait_event("changed", None, "node", "a2")
+    assert shared.sql('SELECT count(*) FROM "group"', database="before") == "0"
+    with pytest.raises(AssertionError, match="node_weight_value"):
+        shared.sql("UPDATE node SET weight = '1000'", database="before")
 
 
 def test_foreign_tables(shared, store):

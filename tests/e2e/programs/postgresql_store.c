@@ -2,8 +2,9 @@
 /*
  * tests/e2e/programs/postgresql_store.c - a store in PostgreSQL, driven by lines (store_lines.h).
  *
- *   postgresql_store [--sandbox [FILE...] --] DATABASE...
+ *   postgresql_store [--known] [--sandbox [FILE...] --] DATABASE...
  *
+ * With --known it has seen the data before, and only holds them if they are not complete.
  * With --sandbox it has, once the store is made, the rights of the process
  * directory-postgresql: it may read only the FILES. One line more:
  *
@@ -58,14 +59,16 @@ int main(int argc, char **argv)
 {
 	struct os_loop *loop = os_loop_new();
 	struct os_sandbox_path paths[10];
-	int path_count = read_sandbox(argv, paths);
-	int first = path_count < 0 ? 1 : path_count + 3;
+	bool is_known = argc > 1 && strcmp(argv[1], "--known") == 0;
+	int path_count = read_sandbox(argv + is_known, paths);
+	int first = (path_count < 0 ? 1 : path_count + 3) + is_known;
 
 	log_open("store", LOG_INFO_LEVEL);
 	os_loop_set_idle(loop, log_flush);
 	if (store_postgresql_new(loop, (const char *const *)argv + first, (size_t)(argc - first),
 				 &store) < 0)
 		return EXIT_FAILURE;
+	store->is_known = is_known;
 	if (path_count >= 0)
 		enter_sandbox(paths, path_count);
 	store_lines_run(loop, store, take_line);

@@ -101,8 +101,8 @@ def set_schema(path, number):
 
 
 @pytest.mark.parametrize("number,status,words", [
-    (7, 1, ["directory.db: the directory has format 7", "reads up to 6"]),
-    (5, 4, ["directory.db: the directory has format 5", "changes it to 6", "stagepost-backup(7)"])])
+    (8, 1, ["directory.db: the directory has format 8", "reads up to 7"]),
+    (6, 4, ["directory.db: the directory has format 6", "changes it to 7", "stagepost-backup(7)"])])
 def test_what_there_is_no_way_back_from_is_said_first(scene, ground, number, status, words):
     path = os.path.join(ground.directory("data"), "directory.db")
     made = scene(settings=DIRECTORY.format(path=path))

@@ -2,6 +2,7 @@
 #include "command_scene.h"
 #include "base/timestamp.h"
 #include "command/command.h"
+#include "command_directory.h"
 #include "command_names.h"
 #include "os/clock.h"
 #include "queue/listing/listing.h"
@@ -33,13 +34,14 @@ static const char configuration[] =
 	"domain local.test { service = box }\n"
 	"smtproutes = \"relay.test:host.test|ann|secret\"\n";
 
-static void write_text(const char *name, const char *text)
+/* MODE is fopen()'s. */
+static void write_text(const char *name, const char *mode, const char *text)
 {
 	char path[128];
 	FILE *file;
 
 	snprintf(path, sizeof path, "%s/%s", root, name);
-	file = fopen(path, "we");
+	file = fopen(path, mode);
 	assert_non_null(file);
 	assert_true(fputs(text, file) >= 0);
 	assert_int_equal(fclose(file), 0);
@@ -87,7 +89,7 @@ void command_scene_begin(bool has_manager)
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 	snprintf(text, sizeof text, configuration, root, root, root);
 #pragma GCC diagnostic pop
-	write_text("conf", text);
+	write_text("conf", "we", text);
 	assert_int_equal(chmod(queue_scene_path("conf"), 0644), 0);
 	command_names_begin(root);
 	assert_int_equal(mkdir(queue_scene_path("run"), 0700), 0);
@@ -95,8 +97,15 @@ void command_scene_begin(bool has_manager)
 		open_manager();
 }
 
+void command_scene_add_directory(void)
+{
+	write_text("conf", "ae", "directory { }\n");
+	command_directory_begin(queue_scene_path("run/directory"));
+}
+
 void command_scene_end(void)
 {
+	command_directory_end();
 	if (manager >= 0)
 		close(manager);
 	manager = -1;

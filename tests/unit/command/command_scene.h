@@ -26,6 +26,8 @@ struct command_scene_line {
 
 /* With a manager, or none. */
 void command_scene_begin(bool has_manager);
+/* Adds an empty directory, in which commands may change everything. */
+void command_scene_add_directory(void);
 void command_scene_end(void);
 /* Runs LINE and appends to OUT what it has printed, on either output, "< ORDER" for what the
  * manager has heard, in order of the alphabet, and "(STATUS)" unless that is 0. */

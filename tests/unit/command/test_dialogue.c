@@ -8,8 +8,9 @@
  *	> why M3 = ok box       what the manager answers to that order; to others "ok"
  *
  * The rest, up to the next command, is what it prints. A line that begins with "%" is a comment;
- * "!no manager" in one before the first command says that no node runs. With WRITE=yes in the
- * environment the file is written anew: look at what has changed.
+ * "!no manager" in one before the first command says that no node runs, "!directory" that there is
+ *a directory, without records. With WRITE=yes in the environment the file is written anew: look at
+ * what has changed.
  */
 #include "command/command.h"
 #include "command_scene.h"
@@ -97,6 +98,12 @@ static void show_first_difference(const char *path, struct str wanted, struct st
 		    path, STR_ARGUMENTS(command), STR_ARGUMENTS(one), STR_ARGUMENTS(other));
 }
 
+/* Whether a comment before the first command has WORD. */
+static bool has_comment(struct str text, const char *word)
+{
+	return memmem(text.data, (size_t)str_find(text, '$'), word, strlen(word)) != NULL;
+}
+
 static bool play_file(const char *path)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
@@ -106,8 +113,9 @@ static bool play_file(const char *path)
 
 	read_file(path, &text);
 	rest = buffer_view(&text);
-	command_scene_begin(memmem(rest.data, (size_t)str_find(rest, '$'), "!no manager", 11) ==
-			    NULL);
+	command_scene_begin(!has_comment(rest, "!no manager"));
+	if (has_comment(rest, "!directory"))
+		command_scene_add_directory();
 	while (rest.length > 0 && str_split(&rest, '\n', &line))
 		take_line(&dialogue, line);
 	play_line(&dialogue);

@@ -86,7 +86,7 @@ static int make_sqlite_schema(struct sqlite_store *store)
 	return execute_all(store, &sql);
 }
 
-static bool has_table(struct sqlite_store *store, const char *table)
+static bool has_sqlite_table(struct sqlite_store *store, const char *table)
 {
 	return sqlite3_table_column_metadata(store->database, NULL, table, NULL, NULL, NULL, NULL,
 					     NULL, NULL) == SQLITE_OK;
@@ -119,7 +119,7 @@ static int upgrade_sqlite_schema(struct sqlite_store *store)
 
 	sqlite_schema_write_tables(store, &sql);
 	for (unsigned i = DIRECTORY_NO_TABLE + 1; i < DIRECTORY_TABLES; i++)
-		if (has_table(store, store->schemas[i].name))
+		if (has_sqlite_table(store, store->schemas[i].name))
 			write_missing(store, i, &sql);
 	if (!has_column_in_table(store, "meta", "total"))
 		buffer_append_string(&sql, "ALTER TABLE meta ADD COLUMN"

@@ -3,6 +3,7 @@
 #include "test.h"
 #include "unit/directory/store/record_text.h"
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 static unsigned in_form; /* that were found out the short way */
@@ -253,6 +254,35 @@ static void there_are_bounds(void **state)
 	arena_free(arena);
 }
 
+/* At each bound of a node and one beyond it. */
+static void nodes_have_bounds(void **state)
+{
+	static const char *const reasons[] = {" is none of table node", "field weight is \"101\""};
+
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		size_t length = DIRECTORY_NODE_NAME_MAX + (i == 1);
+		struct arena *arena = arena_new();
+		struct directory_field fields[] = {{STR("address"), STR("a.example:627")},
+						   {STR("weight"), STR("1")}};
+		char name[DIRECTORY_NODE_NAME_MAX + 2], weight[8];
+		struct directory_record input = {
+			{DIRECTORY_NODE, str_slice(name, length)}, fields, COUNT_OF(fields)};
+		struct directory_record record;
+		const char *reason;
+
+		memset(name, 'a', sizeof name);
+		name[1] = '.';
+		snprintf(weight, sizeof weight, "%d", DIRECTORY_NODE_WEIGHT_MAX + (i == 3));
+		fields[1].value = str_from(weight);
+		assert_int_equal(directory_record_check(&input, arena, &record, &reason),
+				 i % 2 == 0 ? 0 : -EINVAL);
+		if (i % 2 != 0)
+			assert_non_null(strstr(reason, reasons[i / 2]));
+		arena_free(arena);
+	}
+}
+
 static void tables_have_names(void **state)
 {
 	(void)state;
@@ -344,9 +374,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(records_have_one_form), cmocka_unit_test(what_is_wrong_is_named),
-		cmocka_unit_test(there_are_bounds),      cmocka_unit_test(tables_have_names),
-		cmocka_unit_test(fields_are_found),      cmocka_unit_test(tables_have_fields),
-		cmocka_unit_test(states_are_read),       cmocka_unit_test(tables_are_described),
+		cmocka_unit_test(there_are_bounds),      cmocka_unit_test(nodes_have_bounds),
+		cmocka_unit_test(tables_have_names),     cmocka_unit_test(fields_are_found),
+		cmocka_unit_test(tables_have_fields),    cmocka_unit_test(states_are_read),
+		cmocka_unit_test(tables_are_described),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

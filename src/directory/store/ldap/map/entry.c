@@ -61,8 +61,6 @@ static void map_node(struct entry_work *work)
 	struct directory_field *fields;
 	size_t count = 0;
 
-	if (name_count == 0)
-		return;
 	group_count = entry_values(work, CONFIG_MAP_NODE_GROUP, &values);
 	fields = arena_alloc(work->arena, (group_count + 3) * sizeof(*fields));
 	for (size_t i = 0; i < group_count; i++)
@@ -92,7 +90,8 @@ void entry_map_apply(const struct entry_map *map, const struct entry *entry, str
 	if (entry_map_has_class(map, entry, CONFIG_MAP_DOMAIN_CLASS))
 		map_domain(&work);
 	map_server(&work);
-	map_node(&work);
+	if (entry_map_has_class(map, entry, CONFIG_MAP_NODE_CLASS))
+		map_node(&work);
 	mapping.mail = work.mail;
 	claim_sort(&work.claims, arena, &mapping);
 	buffer_clear(&work.claims);

@@ -19,7 +19,8 @@ struct entry_map {
 
 static bool is_class(enum config_map_field field)
 {
-	return field == CONFIG_MAP_LIST_CLASS || field == CONFIG_MAP_DOMAIN_CLASS;
+	return field == CONFIG_MAP_LIST_CLASS || field == CONFIG_MAP_DOMAIN_CLASS ||
+	       field == CONFIG_MAP_NODE_CLASS;
 }
 
 static void words_clear(struct words *words)

@@ -43,6 +43,8 @@ static void open_copy(struct fixture *fixture, const char *shape)
 
 static int set_up(void **state)
 {
+	static const char *const nodes[] = {"node.key=cn", "node.address=labeledURI",
+					    "node.group=ou"};
 	static struct fixture fixture;
 	struct buffer why = {0};
 
@@ -51,7 +53,7 @@ static int set_up(void **state)
 	snprintf(fixture.path, sizeof(fixture.path), "%s/copy.db", fixture.directory);
 	if (store_sqlite_open(fixture.loop, fixture.path, &fixture.store, &why) < 0)
 		fail_msg(STR_FORMAT, STR_ARGUMENTS(buffer_view(&why)));
-	assert_int_equal(entry_map_new(NULL, 0, &fixture.map, &why), 0);
+	assert_int_equal(entry_map_new(nodes, COUNT_OF(nodes), &fixture.map, &why), 0);
 	open_copy(&fixture, "a");
 	*state = &fixture;
 	return 0;
@@ -350,13 +352,59 @@ static void test_error(void **state)
 	assert_rows(fixture, ADDRESSES, "ann@x.org mailbox \n");
 }
 
+static void run_sql(struct fixture *fixture, const char *sql)
+{
+	sqlite3 *database = NULL;
+
+	assert_int_equal(sqlite3_open(fixture->path, &database), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(database, sql, NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(database);
+}
+
+/* Before there were nodes, names of members and owners had the numbers of tables that came. */
+static void test_old_numbers(void **state)
+{
+	struct fixture *fixture = *state;
+
+	put(fixture, 1, ANN);
+	put(fixture, 2, BOB);
+	put(fixture, 3, STAFF);
+	commit(fixture);
+	copy_close(fixture->copy);
+	run_sql(fixture, "UPDATE ldap_claim SET tbl = tbl - 94 WHERE tbl IN (100, 101);"
+			 "DELETE FROM ldap_state WHERE name = 'claims'");
+	assert_rows(fixture, "SELECT count(*) FROM ldap_claim WHERE tbl IN (6, 7)", "3\n");
+	open_copy(fixture, "b");
+	put(fixture, 2, "uid=bob,ou=people,dc=x\nuid: bob\nmail: robert@x.org\n");
+	put(fixture, 4,
+	    "cn=a1,dc=x\nobjectClass: device\ncn: a1\nlabeledURI: a.example:627\nou: core\n"
+	    "ou: out\n");
+	commit(fixture);
+	assert_rows(fixture, MEMBERS, "staff@x.org ann@x.org\nstaff@x.org robert@x.org\n");
+	assert_rows(fixture, "SELECT owner FROM address WHERE kind = 'list'", "robert@x.org\n");
+	for (unsigned i = 0; i < 2; i++) {
+		assert_rows(fixture, "SELECT name, address FROM node", "a1 a.example:627\n");
+		assert_rows(fixture, "SELECT * FROM \"group\" ORDER BY position",
+			    "a1 0 core\na1 1 out\n");
+		assert_rows(fixture, "SELECT count(*) FROM ldap_claim WHERE tbl IN (6, 100, 101)",
+			    "4\n");
+		copy_close(fixture->copy);
+		open_copy(fixture, "b");
+	}
+	drop(fixture, 4);
+	commit(fixture);
+	assert_rows(fixture,
+		    "SELECT (SELECT count(*) FROM node) + (SELECT count(*) FROM \"group\")", "0\n");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, set_up, tear_down)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(entries),  TEST(same_again), TEST(members), TEST(list_moves), TEST(rename),
-		TEST(conflict), TEST(keep_only),  TEST(state),   TEST(error),
+		TEST(entries), TEST(same_again),  TEST(members),   TEST(list_moves),
+		TEST(rename),  TEST(conflict),    TEST(keep_only), TEST(state),
+		TEST(error),   TEST(old_numbers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

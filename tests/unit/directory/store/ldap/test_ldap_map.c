@@ -163,15 +163,17 @@ static const struct {
 	 "uid=g,dc=x\nuid: g\nmail: g@x.org\nmanager: h\naccountStatus: disabled\n",
 	 "address g@x.org kind=mailbox service=maildir\nuser g state=disabled\n"},
 	{NODES "|node.weight=nodeWeight|node.state=nodeState",
-	 "cn=a1,dc=x\ncn: A1\nlabeledURI: A.Example:627\nou: core\nou: out\nnodeWeight: 2\n"
+	 "cn=a1,dc=x\nobjectClass: ipHost\ncn: A1\nlabeledURI: A.Example:627\nou: core\nou: "
+	 "out\nnodeWeight: 2\n"
 	 "nodeState: Away\n",
 	 "node a1 address=a.example:627 group=core group=out weight=2 state=away\n"},
 	{NODES "|node.group='core'|node.state=nodeState",
-	 "cn=a1,dc=x\ncn: a1\nlabeledURI: 192.0.2.1:627\nnodeState: gone\n",
+	 "cn=a1,dc=x\nobjectClass: device\ncn: a1\nlabeledURI: 192.0.2.1:627\nnodeState: gone\n",
 	 "node a1 address=192.0.2.1:627 group=core state=draining\n"
 	 "! cn=a1,dc=x: state \"gone\": is not active, draining or away, and is taken for "
 	 "draining\n"},
-	{NODES, "cn=a1,dc=x\ncn: a1\nou: core\n",
+	{NODES, "cn=a1,dc=x\nobjectClass: person\ncn: a1\nlabeledURI: a.example:627\n", ""},
+	{NODES, "cn=a1,dc=x\nobjectClass: device\ncn: a1\nou: core\n",
 	 "! cn=a1,dc=x: node \"a1\": field address is missing; allowed: HOST:PORT, with a name or "
 	 "an IPv4 address, or [IPV6]:PORT\n"},
 };
@@ -251,7 +253,7 @@ static void test_wrong_maps(void **state)
 		 "list.member, list.text, list.owner, list.verp, list.post, domain.class, "
 		 "domain.key, "
 		 "domain.service, server.key, server.service, server.address, "
-		 "node.key, node.address, node.group, node.weight, node.state"},
+		 "node.class, node.key, node.address, node.group, node.weight, node.state"},
 		{"address.key=mail,uid",
 		 "\"address.key=mail,uid\": names of attributes consist of a-z, A-Z, 0-9, - and ."},
 		{"list.class='x'", "\"list.class='x'\": object classes are written without quotes"},
