@@ -139,6 +139,7 @@ static const struct sandbox_profile profiles[] = {
 	 {{SANDBOX_IN_QUEUE, "pid", KEEP},
 	  {SANDBOX_IN_QUEUE, "mess", KEEP & ~OS_SANDBOX_MAKE},
 	  {SANDBOX_IN_QUEUE, "todo", KEEP},
+	  {SANDBOX_IN_QUEUE, "handed", KEEP | OS_SANDBOX_FOLDERS},
 	  {SANDBOX_IN_QUEUE, "info", OS_SANDBOX_LIST}, /* synced before a number is reused */
 	  {SANDBOX_IN_QUEUE, "local", OS_SANDBOX_LIST | OS_SANDBOX_FOLDERS}}},
 	{"send",
@@ -149,6 +150,7 @@ static const struct sandbox_profile profiles[] = {
 	  {SANDBOX_IN_QUEUE, "remote", KEEP},
 	  {SANDBOX_IN_QUEUE, "bounce", KEEP},
 	  {SANDBOX_IN_QUEUE, "trigger", KEEP},
+	  {SANDBOX_IN_QUEUE, "peers", KEEP},
 	  {SANDBOX_IN_QUEUE, "todo", OS_SANDBOX_READ | OS_SANDBOX_LIST | OS_SANDBOX_LINK},
 	  /* removes only what was incomplete */
 	  {SANDBOX_IN_QUEUE, "mess", KEEP & ~OS_SANDBOX_WRITE},

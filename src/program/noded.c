@@ -21,6 +21,7 @@ struct noded {
 	struct directory_nodes *nodes;
 	struct node_receiver *receiver;
 	bool has_queue; /* there was a connection to "queue" */
+	bool is_stopping;
 };
 
 static struct noded noded; /* open() is called before there is a state */
@@ -78,20 +79,27 @@ static int open_noded(struct child *child)
 	return noded.network == NULL ? peer_network_open(child, &network_kind, &noded.network) : 0;
 }
 
+/* Other nodes wait until it is known who they are, and what they hand over can be queued. */
+static void listen_when_able(void)
+{
+	if (noded.has_queue && !noded.is_stopping && directory_nodes_is_known(noded.nodes))
+		peer_network_listen(noded.network, noded.receiver);
+}
+
 static void on_nodes_changed(void *context)
 {
 	(void)context;
 	node_receiver_nodes_changed(noded.receiver);
+	listen_when_able();
 }
 
 static const struct directory_nodes_handler nodes_handler = {on_nodes_changed};
 
-/* Other nodes wait until what they hand over can be queued. */
 static void on_queue_connected(void *context)
 {
 	(void)context;
 	noded.has_queue = true;
-	peer_network_listen(noded.network, noded.receiver);
+	listen_when_able();
 }
 
 static int start_noded(struct child *child)
@@ -136,6 +144,7 @@ static void end_noded(void *context)
 
 static void stop_noded(struct child *child)
 {
+	noded.is_stopping = true;
 	peer_network_stop(noded.network);
 	node_receiver_stop(noded.receiver, end_noded, child);
 }

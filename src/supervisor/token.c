@@ -15,7 +15,7 @@ static const struct {
 } holders[] = {
 	{"resolve", "send"},   {"remote", "send"},  {"lmtp", "send"},  {"local", "send"},
 	{"pipe", "send"},      {"list", "send"},    {"send", "queue"}, {"pipe", "launch"},
-	{"mailbox", "decode"}, {"mailbox", "send"},
+	{"mailbox", "decode"}, {"mailbox", "send"}, {"handover", "send"},
 };
 
 static bool has_token(const char *program)

@@ -64,6 +64,7 @@ static const struct rights table[] = {
 	  {RIGHTS_QUEUE, "pid", true},
 	  {RIGHTS_QUEUE, "mess", true},
 	  {RIGHTS_QUEUE, "todo", true},
+	  {RIGHTS_QUEUE, "handed", true},
 	  {RIGHTS_QUEUE, "info", false},
 	  {RIGHTS_QUEUE, "local", false},
 	  {RIGHTS_SYSTEM, "/proc/fs/ext4", false}}},
@@ -82,6 +83,7 @@ static const struct rights table[] = {
 	  {RIGHTS_QUEUE, "remote", true},
 	  {RIGHTS_QUEUE, "bounce", true},
 	  {RIGHTS_QUEUE, "trigger", true},
+	  {RIGHTS_QUEUE, "peers", true},
 	  {RIGHTS_QUEUE, "damaged", false},
 	  {RIGHTS_QUEUE, "litter", false},
 	  {RIGHTS_SYSTEM, "/proc/stat", false}, /* the load of the processors */

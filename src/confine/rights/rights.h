@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 enum {
-	RIGHTS_TREES_MAX = 16,
+	RIGHTS_TREES_MAX = 20,
 };
 
 /* Network access and other rights. */

@@ -30,7 +30,7 @@ AS_USER = os.path.join(BUILD, "tests/e2e/as_user")
 PROGRAMS = ("stagepost", "smtpd", "qmtpd", "queue", "send", "resolve", "names", "remote", "lmtp", "local", "pipe",
             "launch")
 # run only with a section or a setting for it
-FOR_SECTIONS = ("keys", "policy", "decode", "auth", "auth-ldap", "list", "mailbox", "mailbox-postgresql", "mailbox-mariadb", "mailbox-command",
+FOR_SECTIONS = ("keys", "handover", "noded", "policy", "decode", "auth", "auth-ldap", "list", "mailbox", "mailbox-postgresql", "mailbox-mariadb", "mailbox-command",
                 "mailbox-command-postgresql", "mailbox-command-mariadb", "directory", "directory-command", "directory-ldap", "directory-postgresql")
 USER = "nobody"
 STOP_PATIENCE = 45 * SLOWNESS  # the supervisor's own patience is 35

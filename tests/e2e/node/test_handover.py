@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: ISC
+"""Mail that nodes hand over to each other: taken in here, mapped there, stored elsewhere."""
+
+import collections
+import random
+import re
+import time
+
+import pytest
+from cluster import Cluster
+from smtp import Client
+from stagepost import wait_until
+
+TEXT = b"From: <ann@x.test>\r\nSubject: %s\r\n\r\nHello.\r\n"
+LARGE = TEXT % b"large" + b"0123456789abcdef0123456789abcdef\r\n" * 10000
+GROUPS = {"core": "core out", "edge": "", "box": "box"}
+
+
+@pytest.fixture
+def cluster(node, ground):
+    made = Cluster(node, ground, GROUPS)
+    made.wait_ready("edge", "core")
+    made.wait_ready("core", "box")
+    return made
+
+
+def stored(message):
+    return message.replace(b"\r\n", b"\n")
+
+
+def is_over(cluster):
+    """Nothing is left anywhere, nor remembered."""
+    for name in cluster.names:
+        cluster[name].wait_empty()
+    cluster.wait_settled()
+
+
+def send(made, recipients, message=TEXT % b"one"):
+    with Client(made) as client:
+        return client.deliver("ann@x.test", recipients, message)
+
+
+@pytest.mark.parametrize("message", [TEXT % b"one", LARGE], ids=["small", "large"])
+def test_a_message_goes_from_node_to_node(cluster, message):
+    reply = send(cluster["edge"], ["bob@a.test", "carl@a.test"], message)
+    assert reply.startswith("250")
+    for address in ("bob@a.test", "carl@a.test"):
+        assert stored(message) in cluster["box"].maildir(address).wait()[0]
+    is_over(cluster)
+    # it has kept its birth, and its name of the first node is known
+    born = reply.split()[-1].partition("-")[2]
+    taken = cluster["box"].log.find("node_took")
+    assert [event["id"].partition("-")[2] for event in taken] == [born]
+
+
+def test_a_message_of_many_recipients_goes_in_parts(cluster):
+    recipients = [f"user{number}@a.test" for number in range(250)]
+    assert send(cluster["edge"], recipients).startswith("250")
+    for recipient in recipients:
+        cluster["box"].maildir(recipient).wait()
+    is_over(cluster)
+    for recipient in recipients:
+        assert len(cluster["box"].maildir(recipient).messages()) == 1, recipient
+
+
+def test_mail_waits_for_a_node(cluster):
+    cluster["box"].stop()
+    assert send(cluster["edge"], "bob@a.test").startswith("250")
+    cluster["core"].log.wait("trigger_set", trigger="nodes.box")
+    wait_until(lambda: cluster.queue("core"), "it waits")
+    assert "box.test" in str(cluster.queue("core"))
+    cluster["box"].start()
+    cluster["box"].maildir("bob@a.test").wait()
+    is_over(cluster)
+
+
+KILLED = {"edge": ("handover", "noded", "queue", "send"), "core": ("handover", "noded", "queue", "send"),
+          "box": ("noded", "queue")}
+
+
+def test_kills_lose_nothing_and_double_nothing(cluster):
+    """Any process on the way is killed at any time: each message comes once."""
+    chance = random.Random(time.time_ns())
+    seed = chance.randrange(1 << 32)
+    print(f"seed {seed}")
+    chance.seed(seed)
+    sent = []
+    end = time.monotonic() + 12
+    while time.monotonic() < end:
+        for _ in range(chance.randrange(1, 12)):
+            subject = b"%d" % len(sent)
+            try:
+                if send(cluster["edge"], "bob@a.test", TEXT % subject).startswith("250"):
+                    sent.append(subject)
+            except OSError:
+                pass
+        name = chance.choice(list(KILLED))
+        program = chance.choice(KILLED[name])
+        if cluster[name].pids(program):
+            cluster[name].kill(program)
+    print(f"{len(sent)} messages")
+    assert len(sent) > 30
+    wait_until(lambda: len(cluster["box"].maildir("bob@a.test").files()) >= len(sent), "all have come", 60)
+    is_over(cluster)
+    counts = collections.Counter(re.search(rb"^Subject: (\d+)$", message, re.M).group(1)
+                                 for message in cluster["box"].maildir("bob@a.test").messages())
+    assert set(sent) <= set(counts), "lost"
+    assert [subject for subject, count in counts.items() if count > 1] == []
