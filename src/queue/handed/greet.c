@@ -41,8 +41,8 @@ static int make_node_directory(struct queue_intake *intake, struct handed_node *
 }
 
 /* After a failed sync nobody can say whether the directory's name is durable, or ever will be: it
- * gets it anew. Another node's name begins with no '_', so what a crash leaves there is nobody's.
- */
+ * gets it anew. A node's name has no '_', so what a crash leaves there is nobody's. A confined
+ * process may not rename folders: then the node is greeted after the next start. */
 static int rename_node_directory(struct queue_intake *intake, const struct handed_node *node)
 {
 	char path[QUEUE_PATH_SIZE];
