@@ -417,6 +417,7 @@ static void on_dialed(void *context, int error, const char *reason,
 		dial_later(peer);
 		return;
 	}
+	set_trouble(peer, "it has not said yet what it has");
 	node_client_begin(&peer->client, &client_handler, peer,
 			  config_node_name(sender->parts.config), peer->name,
 			  &(struct queue_handed_serial){sender->epoch, sender->run,
@@ -440,7 +441,7 @@ static void dial_peer(void *context)
 		return; /* until that changes */
 	}
 	peer->dial = sender->parts.dialer->dial(sender->parts.dialer->context, node->address,
-						on_dialed, peer);
+						peer->name, on_dialed, peer);
 }
 
 void node_peer_connect(struct node_peer *peer)
