@@ -227,12 +227,32 @@ static void users_and_tags(void **state)
 	}
 }
 
+/* What is not within two quotes is no quoted string; a backslash before the last quote is one. */
+static void unquoted_local_parts(void **state)
+{
+	static const struct {
+		const char *local, *text;
+	} cases[] = {{"", ""},         {"\"", "\""},       {"\"\"", ""},     {"\"a", ""},
+		     {"\"a\"", "a"},   {"a\"b", "a\"b"},   {"\"\\\"", "\\"}, {"\"\\\\\"", "\\"},
+		     {"\"\\a\"", "a"}, {"\"a\\b\"", "ab"}, {"a\\b", "a\\b"}};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct buffer out CLEANUP(buffer_clear) = {0};
+
+		mail_local_unquote(str_from(cases[i].local), &out);
+		if (!str_equal(buffer_view(&out), str_from(cases[i].text)))
+			fail_msg("%s: \"" STR_FORMAT "\"", cases[i].local,
+				 STR_ARGUMENTS(buffer_view(&out)));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_status),    cmocka_unit_test(what_the_last_attempt_said),
 		cmocka_unit_test(each_priority),  cmocka_unit_test(each_quota),
-		cmocka_unit_test(users_and_tags),
+		cmocka_unit_test(users_and_tags), cmocka_unit_test(unquoted_local_parts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
