@@ -49,6 +49,7 @@ static void before_the_handshake(void **state)
 	(void)state;
 	handshake_begin(&handshake, context, client, "mx.example.org");
 	check_what_is_known(handshake.server, false);
+	assert_int_equal(tls_connection_wants(handshake.server, true), OS_WATCH_READ);
 	assert_int_equal(tls_connection_read(handshake.server, &byte, 1), -EAGAIN);
 	assert_int_equal(tls_connection_peek(handshake.server), -EAGAIN);
 	assert_int_equal(tls_connection_write(handshake.server, "x", 1), -EAGAIN);
@@ -103,6 +104,59 @@ static void after_the_handshake(void **state)
 	}
 }
 
+/* Who frees a connection that works says that it ends, once. */
+static void the_end_is_said(void **state)
+{
+	(void)state;
+	for (int is_said = 0; is_said <= 1; is_said++) {
+		struct tls_context *context = identity_scene_simple(P256);
+		SSL_CTX *client = handshake_client(0, NULL);
+		struct handshake handshake;
+		char byte = 'x';
+
+		handshake_begin(&handshake, context, client, "mx.example.org");
+		identity_scene_agree(&handshake);
+		assert_int_equal(tls_connection_wants(handshake.server, false), OS_WATCH_READ);
+		assert_int_equal(tls_connection_wants(handshake.server, true),
+				 OS_WATCH_READ | OS_WATCH_WRITE);
+		assert_int_equal(tls_connection_write_wants(handshake.server), OS_WATCH_WRITE);
+		if (is_said)
+			assert_int_equal(tls_connection_close_notify(handshake.server), 0);
+		tls_connection_free(handshake.server);
+		handshake.server = NULL;
+		assert_int_equal(SSL_read(handshake.client, &byte, 1), 0);
+		assert_int_equal(SSL_get_shutdown(handshake.client), SSL_RECEIVED_SHUTDOWN);
+		handshake_end(&handshake);
+		SSL_CTX_free(client);
+		tls_context_free(context);
+	}
+}
+
+/* What was read before TLS began is the beginning of it, however much that is. */
+static void what_was_read_early(void **state)
+{
+	(void)state;
+	for (size_t early = 1; early <= 600; early = early * 2 + 3) {
+		struct tls_context *context = identity_scene_simple(P256);
+		SSL_CTX *client = handshake_client(0, NULL);
+		struct handshake handshake;
+		char bytes[TLS_EARLY_MAX];
+		ssize_t count;
+
+		handshake_begin(&handshake, context, client, "mx.example.org");
+		assert_int_equal(SSL_do_handshake(handshake.client), -1);
+		count = read(tls_connection_socket(handshake.server), bytes, early);
+		assert_true(count > 0);
+		tls_connection_preload(handshake.server, str_slice(bytes, (size_t)count / 2));
+		tls_connection_preload(handshake.server,
+				       str_slice(bytes + count / 2, (size_t)(count - count / 2)));
+		identity_scene_agree(&handshake);
+		handshake_end(&handshake);
+		SSL_CTX_free(client);
+		tls_context_free(context);
+	}
+}
+
 /* Every later call says the same; nothing is sent any more. */
 static void after_a_failure(void **state)
 {
@@ -147,7 +201,9 @@ static void a_client_before_the_handshake(void **state)
 	connection = tls_client_connect(client, sockets[1],
 					&(struct tls_client_request){.host = "mx.example.org"});
 	check_what_is_known(connection, false);
+	assert_int_equal(tls_connection_wants(connection, false), OS_WATCH_WRITE);
 	assert_int_equal(tls_connection_read(connection, &byte, 1), -EAGAIN);
+	assert_int_equal(tls_connection_wants(connection, false), OS_WATCH_READ);
 	check_what_is_known(connection, false);
 	assert_false(tls_connection_is_resumed(connection));
 	assert_int_equal(shutdown(sockets[0], SHUT_WR), 0);
@@ -268,6 +324,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(before_the_handshake),
 		cmocka_unit_test(after_the_handshake),
+		cmocka_unit_test(the_end_is_said),
+		cmocka_unit_test(what_was_read_early),
 		cmocka_unit_test(after_a_failure),
 		cmocka_unit_test(a_client_before_the_handshake),
 		cmocka_unit_test(names_at_their_bounds),
