@@ -2,6 +2,7 @@
 /* What a repair says of each way in which the directory's file is not right, and what it makes of
  * it: by a look that changes nothing, by the repair, and by a look at what that has made. */
 #include "directory/store/sqlite/repair.h"
+#include "directory/store/sqlite/sqlite.h"
 #include "sqlite_scene.h"
 #include <errno.h>
 #include <sqlite3.h>
@@ -80,12 +81,12 @@ static void change_file(const char *path, const char *sql)
 	assert_int_equal(sqlite3_close(database), SQLITE_OK);
 }
 
-static void write_whole_file(const char *path, const char *text)
+static void write_file(const char *path, const char *text, size_t length)
 {
 	FILE *file = fopen(path, "we");
 
 	assert_non_null(file);
-	assert_true(fputs(text, file) >= 0);
+	assert_int_equal(fwrite(text, 1, length, file), length);
 	assert_int_equal(fclose(file), 0);
 }
 
@@ -104,6 +105,24 @@ static int64_t number_in(const char *path, const char *sql)
 	return number;
 }
 
+/* What is said by a directory that opens the file, "opened" if it does. */
+static const char *open_file(struct sqlite_scene *scene)
+{
+	struct directory_store *store = NULL;
+	struct buffer why = {0};
+	int error = store_sqlite_open(scene->loop, scene->path, &store, &why);
+
+	buffer_reset(&told);
+	if (error == 0)
+		store->operations->free(store);
+	else
+		assert_null(store);
+	buffer_append_format(&told, error == 0 ? "opened" : "%d", error);
+	tell_sentence(&why);
+	buffer_append_byte(&told, '\0');
+	return buffer_data(&told);
+}
+
 static void remove_log(const struct sqlite_scene *scene)
 {
 	static const char *const ends[] = {"-wal", "-shm"};
@@ -116,6 +135,7 @@ static void remove_log(const struct sqlite_scene *scene)
 }
 
 #define TOTAL  "; the total of its checksums differs"
+#define ADVICE ": run \"stagepost directory repair\""
 #define LOST   ": it is lost, and its checksum is there"
 #define UNREAD ": it cannot be read"
 #define FOREIGN                                                                         \
@@ -125,136 +145,171 @@ static void remove_log(const struct sqlite_scene *scene)
 static const struct {
 	const char *sql; /* or what is all of the file, after a '=' */
 	const char *look, *repaired, *after;
+	const char *opened; /* before */
 } CASES[] = {
 	{"SELECT 1", "0 whole 16 good, 0 lost", "0 whole 16 good, 0 lost",
-	 "0 whole 16 good, 0 lost"},
+	 "0 whole 16 good, 0 lost", "opened"},
 	{"DELETE FROM password WHERE name = 'ann'",
 	 "0 damaged 15 good, 1 lost; lost user ann: its checksum differs",
 	 "0 damaged 15 good, 1 lost, same; lost user ann: its checksum differs; kept",
-	 "0 whole 15 good, 0 lost"},
+	 "0 whole 15 good, 0 lost", "opened"},
 	{"DELETE FROM \"user\" WHERE name = 'bob'", "0 damaged 15 good, 1 lost; lost user bob" LOST,
-	 "0 damaged 15 good, 1 lost, same; lost user bob" LOST "; kept", "0 whole 15 good, 0 lost"},
+	 "0 damaged 15 good, 1 lost, same; lost user bob" LOST "; kept", "0 whole 15 good, 0 lost",
+	 "opened"},
 	{"UPDATE address SET text = 'x' WHERE address = 'd@d.example'",
 	 "0 damaged 15 good, 1 lost; lost address d@d.example: its checksum differs",
 	 "0 damaged 15 good, 1 lost, same; lost address d@d.example: its checksum differs; kept",
-	 "0 whole 15 good, 0 lost"},
+	 "0 whole 15 good, 0 lost", "opened"},
 	{"UPDATE target SET position = 9 WHERE target = 'z@e.example'",
 	 "0 damaged 15 good, 1 lost; lost address c@d.example: its checksum differs",
 	 "0 damaged 15 good, 1 lost, same; lost address c@d.example: its checksum differs; kept",
-	 "0 whole 15 good, 0 lost"},
+	 "0 whole 15 good, 0 lost", "opened"},
 	{"DELETE FROM checksum WHERE key = 'bob'", "0 damaged 16 good, 0 lost" TOTAL,
-	 "0 damaged 16 good, 0 lost, same" TOTAL "; kept", "0 whole 16 good, 0 lost"},
+	 "0 damaged 16 good, 0 lost, same" TOTAL "; kept", "0 whole 16 good, 0 lost",
+	 "-5" TOTAL ADVICE},
 	{"DELETE FROM checksum WHERE key = 'bob'; DELETE FROM \"user\" WHERE name = 'bob'",
 	 "0 damaged 15 good, 0 lost and others" TOTAL,
-	 "0 damaged 15 good, 0 lost and others, same" TOTAL "; kept", "0 whole 15 good, 0 lost"},
+	 "0 damaged 15 good, 0 lost and others, same" TOTAL "; kept", "0 whole 15 good, 0 lost",
+	 "-5" TOTAL ADVICE},
 	{"UPDATE checksum SET sum = sum + 1 WHERE key = 'bob'", "0 damaged 16 good, 0 lost" TOTAL,
-	 "0 damaged 16 good, 0 lost, same" TOTAL "; kept", "0 whole 16 good, 0 lost"},
+	 "0 damaged 16 good, 0 lost, same" TOTAL "; kept", "0 whole 16 good, 0 lost",
+	 "-5" TOTAL ADVICE},
 	{"DELETE FROM checksum", "0 damaged 16 good, 0 lost" TOTAL,
-	 "0 damaged 16 good, 0 lost, same" TOTAL "; kept", "0 whole 16 good, 0 lost"},
+	 "0 damaged 16 good, 0 lost, same" TOTAL "; kept", "0 whole 16 good, 0 lost",
+	 "-5" TOTAL ADVICE},
 	{"UPDATE checksum SET sum = NULL WHERE key = 'bob'",
 	 "0 damaged 16 good, 0 lost and others" TOTAL,
-	 "0 damaged 16 good, 0 lost and others, same" TOTAL "; kept", "0 whole 16 good, 0 lost"},
+	 "0 damaged 16 good, 0 lost and others, same" TOTAL "; kept", "0 whole 16 good, 0 lost",
+	 "-5" TOTAL ADVICE},
 	{"UPDATE meta SET total = total + 1", "0 damaged 16 good, 0 lost and others" TOTAL,
-	 "0 damaged 16 good, 0 lost and others, same" TOTAL "; kept", "0 whole 16 good, 0 lost"},
+	 "0 damaged 16 good, 0 lost and others, same" TOTAL "; kept", "0 whole 16 good, 0 lost",
+	 "-5" TOTAL ADVICE},
 	{"UPDATE meta SET total = total + 1; DELETE FROM checksum WHERE key = 'bob'",
 	 "0 damaged 15 good, 1 lost and others" TOTAL "; lost user bob: its checksum is lost",
 	 "0 damaged 15 good, 1 lost and others, same" TOTAL
 	 "; lost user bob: its checksum is lost; kept",
-	 "0 whole 15 good, 0 lost"},
+	 "0 whole 15 good, 0 lost", "-5" TOTAL ADVICE},
 	{"DELETE FROM meta", "0 damaged 16 good, 0 lost" TOTAL,
-	 "0 damaged 16 good, 0 lost" TOTAL "; kept", "0 whole 16 good, 0 lost"},
+	 "0 damaged 16 good, 0 lost" TOTAL "; kept", "0 whole 16 good, 0 lost",
+	 "-5; database disk image is malformed" ADVICE},
 	{"PRAGMA application_id = 7", "0 damaged 16 good, 0 lost; its header is damaged",
-	 "0 damaged 16 good, 0 lost, same; its header is damaged; kept", "0 whole 16 good, 0 lost"},
+	 "0 damaged 16 good, 0 lost, same; its header is damaged; kept", "0 whole 16 good, 0 lost",
+	 "-5; its header is damaged" ADVICE},
 	{"PRAGMA user_version = 99", "0 damaged 16 good, 0 lost; its header is damaged",
-	 "0 damaged 16 good, 0 lost, same; its header is damaged; kept", "0 whole 16 good, 0 lost"},
+	 "0 damaged 16 good, 0 lost, same; its header is damaged; kept", "0 whole 16 good, 0 lost",
+	 "-5; its header is damaged" ADVICE},
 	{"DROP TABLE member",
 	 "0 damaged 14 good, 2 lost; some of it cannot be read; lost member e@d.example "
 	 "a@x.example" UNREAD "; lost member e@d.example b@x.example" UNREAD,
 	 "0 damaged 14 good, 2 lost, same; some of it cannot be read; lost member e@d.example "
 	 "a@x.example" UNREAD "; lost member e@d.example b@x.example" UNREAD "; kept",
-	 "0 whole 14 good, 0 lost"},
+	 "0 whole 14 good, 0 lost", "-5; SQL logic error" ADVICE},
 	{"DELETE FROM member",
 	 "0 damaged 14 good, 2 lost; lost member e@d.example a@x.example" LOST
 	 "; lost member e@d.example b@x.example" LOST,
 	 "0 damaged 14 good, 2 lost, same; lost member e@d.example a@x.example" LOST
 	 "; lost member e@d.example b@x.example" LOST "; kept",
-	 "0 whole 14 good, 0 lost"},
-	{"DROP TABLE checksum", FOREIGN, FOREIGN, FOREIGN},
-	{"DROP TABLE meta", FOREIGN, FOREIGN, FOREIGN},
+	 "0 whole 14 good, 0 lost", "opened"},
+	{"DROP TABLE checksum", FOREIGN, FOREIGN, FOREIGN, "-5; no such table: checksum" ADVICE},
+	{"DROP TABLE meta", FOREIGN, FOREIGN, FOREIGN, "-5; no such table: meta" ADVICE},
 	{"=", "0 unreadable 0 good, 0 lost; it has no records",
 	 "0 unreadable 0 good, 0 lost; it has no records; kept",
-	 "-2 whole 0 good, 0 lost; No such file or directory"},
+	 "-2 whole 0 good, 0 lost; No such file or directory", "opened"},
 	{"=not a database at all", "0 unreadable 0 good, 0 lost; file is not a database",
 	 "0 unreadable 0 good, 0 lost; file is not a database; kept",
-	 "-2 whole 0 good, 0 lost; No such file or directory"},
+	 "-2 whole 0 good, 0 lost; No such file or directory",
+	 "-22; this is no SQLite database" ADVICE},
 	{"INSERT INTO address(address, kind) VALUES('n@d.example', 'mailbox')",
 	 "0 damaged 16 good, 1 lost; lost address n@d.example: its checksum is lost",
 	 "0 damaged 16 good, 1 lost, same; lost address n@d.example: its checksum is lost; kept",
-	 "0 whole 16 good, 0 lost"},
+	 "0 whole 16 good, 0 lost", "opened"},
 	{"DROP TABLE target",
 	 "0 damaged 14 good, 2 lost; some of it cannot be read; lost address c@d.example" UNREAD
 	 "; lost address d@d.example" UNREAD,
 	 "0 damaged 14 good, 2 lost, same; some of it cannot be read; lost address "
 	 "c@d.example" UNREAD "; lost address d@d.example" UNREAD "; kept",
-	 "0 whole 14 good, 0 lost"},
+	 "0 whole 14 good, 0 lost", "-5; SQL logic error" ADVICE},
 	{"UPDATE meta SET identity = ''; DELETE FROM password",
 	 "0 damaged 15 good, 1 lost; lost user ann: its checksum differs",
 	 "0 damaged 15 good, 1 lost; lost user ann: its checksum differs; kept",
-	 "0 whole 15 good, 0 lost"},
+	 "0 whole 15 good, 0 lost", "opened"},
 	{"UPDATE meta SET identity = 'a b'; DELETE FROM password",
 	 "0 damaged 15 good, 1 lost; lost user ann: its checksum differs",
 	 "0 damaged 15 good, 1 lost; lost user ann: its checksum differs; kept",
-	 "0 whole 15 good, 0 lost"},
+	 "0 whole 15 good, 0 lost", "opened"},
 	{"UPDATE meta SET identity = 'a' || char(127); DELETE FROM password",
 	 "0 damaged 15 good, 1 lost; lost user ann: its checksum differs",
 	 "0 damaged 15 good, 1 lost; lost user ann: its checksum differs; kept",
-	 "0 whole 15 good, 0 lost"},
+	 "0 whole 15 good, 0 lost", "opened"},
 	{"UPDATE meta SET identity = printf('%063d', 7); DELETE FROM password",
 	 "0 damaged 15 good, 1 lost; lost user ann: its checksum differs",
 	 "0 damaged 15 good, 1 lost, same; lost user ann: its checksum differs; kept",
-	 "0 whole 15 good, 0 lost"},
+	 "0 whole 15 good, 0 lost", "opened"},
 	{"UPDATE meta SET identity = printf('%064d', 7); DELETE FROM password",
 	 "0 damaged 15 good, 1 lost; lost user ann: its checksum differs",
 	 "0 damaged 15 good, 1 lost; lost user ann: its checksum differs; kept",
-	 "0 whole 15 good, 0 lost"},
+	 "0 whole 15 good, 0 lost", "opened"},
 };
 
-/* Closed, with all that is in it in one file. */
-static void make_file(struct sqlite_scene *scene, const char *change)
+/* A scene whose store is closed, with all that is in it in one file, of which SIZE bytes are kept.
+ */
+static struct sqlite_scene scene;
+static char whole[1 << 20];
+static size_t size;
+
+static int make_scene(void **state)
 {
-	scene_open(scene);
-	scene_put_samples(scene);
-	scene->store->operations->free(scene->store);
-	scene->store = NULL;
-	remove_log(scene);
-	if (*change == '=')
-		write_whole_file(scene->path, change + 1);
-	else
-		change_file(scene->path, change);
-	remove_log(scene);
+	FILE *file;
+
+	(void)state;
+	scene_open(&scene);
+	scene_put_samples(&scene);
+	scene.store->operations->free(scene.store);
+	scene.store = NULL;
+	remove_log(&scene);
+	file = fopen(scene.path, "re");
+	assert_non_null(file);
+	size = fread(whole, 1, sizeof whole, file);
+	assert_int_equal(fclose(file), 0);
+	return size == sizeof whole;
 }
 
-static void remove_file(struct sqlite_scene *scene)
+static int end_scene(void **state)
 {
-	(void)unlink(scene->path);
-	remove_log(scene);
-	scene_restart(scene);
-	scene_close(scene);
+	(void)state;
+	(void)unlink(scene.path);
+	remove_log(&scene);
+	scene_restart(&scene);
+	scene_close(&scene);
+	buffer_clear(&told);
+	return 0;
+}
+
+static void make_file(const char *change)
+{
+	remove_log(&scene);
+	if (*change == '=') {
+		write_file(scene.path, change + 1, strlen(change + 1));
+	} else {
+		write_file(scene.path, whole, size);
+		change_file(scene.path, change);
+	}
+	remove_log(&scene);
 }
 
 static void check_case(size_t i)
 {
-	struct sqlite_scene scene;
 	char made[sizeof scene.path + 16];
 
-	make_file(&scene, CASES[i].sql);
+	make_file(CASES[i].sql);
+	assert_string_equal(open_file(&scene), CASES[i].opened);
+	make_file(CASES[i].sql);
 	assert_string_equal(repair(&scene, false), CASES[i].look);
 	assert_string_equal(repair(&scene, false), CASES[i].look);
 	assert_string_equal(repair(&scene, true), CASES[i].repaired);
 	assert_string_equal(repair(&scene, false), CASES[i].after);
 	snprintf(made, sizeof made, "%s.repaired", scene.path);
 	assert_int_not_equal(access(made, F_OK), 0);
-	remove_file(&scene);
 }
 
 static void each_way_not_to_be_right(void **state)
@@ -267,11 +322,10 @@ static void each_way_not_to_be_right(void **state)
 /* The new file's version is above that of the old one, and all in it can be read and changed. */
 static void what_is_repaired_is_a_directory(void **state)
 {
-	struct sqlite_scene scene;
 	int64_t version;
 
 	(void)state;
-	make_file(&scene, "UPDATE password SET password = 'x' WHERE name = 'ann'");
+	make_file("UPDATE password SET password = 'x' WHERE name = 'ann'");
 	version = number_in(scene.path, "SELECT version FROM meta");
 	repair(&scene, true);
 	assert_int_equal(number_in(scene.path, "SELECT version FROM meta"), version + 1);
@@ -283,17 +337,16 @@ static void what_is_repaired_is_a_directory(void **state)
 	scene_put(&scene, "user ann");
 	scene_expect_turn(&scene, NULL);
 	scene_expect_got(&scene, "user ann", "user ann");
-	scene_close(&scene);
+	scene.store->operations->free(scene.store);
 }
 
 /* Who writes is not disturbed, and a look does not disturb anybody. */
 static void what_others_change_now(void **state)
 {
-	struct sqlite_scene scene;
 	sqlite3 *other;
 
 	(void)state;
-	make_file(&scene, "DELETE FROM password WHERE name = 'ann'");
+	make_file("DELETE FROM password WHERE name = 'ann'");
 	assert_int_equal(sqlite3_open(scene.path, &other), SQLITE_OK);
 	assert_int_equal(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
 	assert_non_null(strstr(repair(&scene, false), "0 damaged "));
@@ -302,28 +355,17 @@ static void what_others_change_now(void **state)
 	assert_int_equal(sqlite3_exec(other, "ROLLBACK", NULL, NULL, NULL), SQLITE_OK);
 	assert_int_equal(sqlite3_close(other), SQLITE_OK);
 	assert_non_null(strstr(repair(&scene, true), "; kept"));
-	remove_file(&scene);
 }
 
 static void what_is_not_there(void **state)
 {
-	struct sqlite_scene scene;
-
 	(void)state;
-	make_file(&scene, "=");
+	make_file("=");
 	assert_int_equal(unlink(scene.path), 0);
 	for (int applies = 0; applies <= 1; applies++)
 		assert_string_equal(repair(&scene, applies),
 				    "-2 whole 0 good, 0 lost; No such file or directory");
 	assert_int_not_equal(access(scene.path, F_OK), 0);
-	remove_file(&scene);
-}
-
-static int clear_told(void **state)
-{
-	(void)state;
-	buffer_clear(&told);
-	return 0;
 }
 
 int main(void)
@@ -335,5 +377,5 @@ int main(void)
 		cmocka_unit_test(what_is_not_there),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, clear_told);
+	return cmocka_run_group_tests(tests, make_scene, end_scene);
 }
