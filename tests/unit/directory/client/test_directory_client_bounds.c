@@ -169,12 +169,58 @@ static void what_the_server_does_not_read_waits(void **state)
 	scene_close(&scene);
 }
 
+static void so_much_is_kept(void **state)
+{
+	struct client_scene scene;
+
+	(void)state;
+	scene_open(&scene, "r");
+	directory_client_set_capacity(scene.client, 1);
+	assert_string_equal(scene_ask(&scene, "address", "ann@example.org"), "val|kind mailbox");
+	assert_true(scene_keeps(&scene, "address", "ann@example.org"));
+	assert_string_equal(scene_ask(&scene, "address", "bob@example.org"), "none");
+	assert_true(scene_keeps(&scene, "address", "bob@example.org"));
+	assert_false(scene_keeps(&scene, "address", "ann@example.org"));
+	directory_client_set_capacity(scene.client, 0);
+	assert_false(scene_keeps(&scene, "address", "bob@example.org"));
+	scene_close(&scene);
+}
+
+/* Which server it is, or what the last problem was. */
+static void who_answers_is_told(void **state)
+{
+	struct client_scene scene;
+	struct buffer problem = {0}, wanted = {0};
+
+	(void)state;
+	scene_open(&scene, "nr");
+	assert_null(directory_client_server(scene.client));
+	directory_client_problem(scene.client, &problem);
+	assert_int_equal(problem.length, 0);
+	assert_string_equal(scene_ask(&scene, "address", "ann@example.org"), "val|kind mailbox");
+	assert_string_equal(directory_client_server(scene.client), scene.hosts[1].server);
+	directory_client_problem(scene.client, &problem);
+	assert_int_equal(problem.length, 0);
+	scene_close(&scene);
+	scene_open(&scene, "n");
+	scene_turn(&scene, SECOND_US / 10);
+	assert_null(directory_client_server(scene.client));
+	directory_client_problem(scene.client, &problem);
+	buffer_append_format(&wanted, "%s: No such file or directory", scene.hosts[0].path);
+	assert_true(str_equal(buffer_view(&problem), buffer_view(&wanted)));
+	scene_close(&scene);
+	buffer_clear(&problem);
+	buffer_clear(&wanted);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_record_fits_into_a_frame),
 		cmocka_unit_test(each_question_where_nobody_is),
 		cmocka_unit_test(what_the_server_does_not_read_waits),
+		cmocka_unit_test(so_much_is_kept),
+		cmocka_unit_test(who_answers_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
