@@ -7,6 +7,7 @@
 #define TESTS_UNIT_MAIL_EACH_TEXT_H
 
 #include "../chance.h"
+#include "base/attributes.h"
 #include "base/str.h"
 #include "test.h"
 #include <regex.h>
