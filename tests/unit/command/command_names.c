@@ -111,16 +111,50 @@ static bool take_now(struct str *rest, struct buffer *out)
 	return true;
 }
 
-/* The sum of a control file, in which its message's number is. */
-static bool take_sum(struct str *rest, struct buffer *out)
+/* What follows these words is another in each run. */
+static bool take_chance(struct str *rest, struct buffer *out)
 {
-	static const char form[] = "sum: bcbc86f4 ";
-	size_t length = strlen(form);
+	static const struct {
+		const char *form, *name;
+	} all[] = {
+		{"sum: bcbc86f4 ", "SUM"}, /* of a control file, in which its message's number is */
+		{"memory-1+", "HASH"},     /* of the configuration, in which paths are */
+		{"seconds      ", "SECONDS"}, /* for which a directory has run */
+		{"\"seconds\":", "SECONDS"},  {"\"ttl_ms\":", "MS"}, /* what is left of it */
+	};
 
-	if (!str_starts_with(*rest, str_slice(form, length)))
+	for (size_t i = 0; i < COUNT_OF(all); i++) {
+		size_t length = strlen(all[i].form);
+
+		if (!str_starts_with(*rest, str_from(all[i].form)))
+			continue;
+		buffer_append_format(out, "%s%s", all[i].form, all[i].name);
+		while (length < rest->length && isxdigit((unsigned char)rest->data[length]))
+			length++;
+		*rest = str_skip(*rest, length);
+		return true;
+	}
+	return false;
+}
+
+/* "1796075109.M306906P20256Q2Ia7a215.mx.test", the name of a file in a mailbox, with the sum of its
+ * message at the end. */
+static bool take_copy(struct str *rest, struct buffer *out)
+{
+	static const char digits[] = "0123456789";
+	size_t length = 0;
+
+	while (length < rest->length && strchr(digits, rest->data[length]) != NULL)
+		length++;
+	if (length < 10 || !str_starts_with(str_skip(*rest, length), STR(".M")))
 		return false;
-	buffer_append_format(out, "%sSUM", form);
-	while (length < rest->length && isxdigit((unsigned char)rest->data[length]))
+	buffer_append_string(out, "COPY");
+	while (length < rest->length && rest->data[length] != ',')
+		length++;
+	while (length < rest->length && !str_starts_with(str_skip(*rest, length), STR("I=")))
+		buffer_append_byte(out, rest->data[length++]);
+	for (length += length < rest->length ? 2 : 0;
+	     length < rest->length && isxdigit((unsigned char)rest->data[length]);)
 		length++;
 	*rest = str_skip(*rest, length);
 	return true;
@@ -148,9 +182,9 @@ void command_names_append(struct str text, struct buffer *out)
 		if (str_starts_with(text, str_from(root))) {
 			buffer_append_byte(out, '@');
 			text = str_skip(text, strlen(root));
-		} else if (!take_sum(&text, out) && !take_process(&text, out) &&
-			   !take_now(&text, out) && !take_new_id(&text, out) &&
-			   !take_number(&text, out)) {
+		} else if (!take_chance(&text, out) && !take_process(&text, out) &&
+			   !take_now(&text, out) && !take_copy(&text, out) &&
+			   !take_new_id(&text, out) && !take_number(&text, out)) {
 			buffer_append_string(out, text.data[0] == '\r' ? "<CR>" : "");
 			if (text.data[0] != '\r')
 				buffer_append_byte(out, text.data[0]);
@@ -168,7 +202,8 @@ void command_names_replace(struct str text, struct buffer *out)
 		if (is_number)
 			buffer_append_number(out, listing_scene_numbers[text.data[++i] - '0']);
 		else if (text.data[i] == '@' &&
-			 (i == 0 || text.data[i - 1] == ' ' || text.data[i - 1] == '='))
+			 (i == 0 || text.data[i - 1] == ' ' || text.data[i - 1] == '=' ||
+			  text.data[i - 1] == '"' || text.data[i - 1] == ':'))
 			buffer_append_string(out, root);
 		else
 			buffer_append_byte(out, text.data[i]);

@@ -2,13 +2,16 @@
 #include "command_scene.h"
 #include "base/timestamp.h"
 #include "command/command.h"
+#include "command_directory.h"
 #include "command_names.h"
+#include "command_programs.h"
 #include "os/clock.h"
 #include "queue/listing/listing.h"
 #include "test.h"
 #include "unit/queue/listing/listing_scene.h"
 #include "unit/queue/queue_scene.h"
 #include <ctype.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
@@ -26,6 +29,7 @@ enum { WORDS_MAX = 32, NUMBERS_FROM = 5000, SECONDS_MAX = 30 };
 static void *scene_state;
 static char root[96];
 static int manager = -1;
+static pid_t directory; /* 0: none */
 
 static const char configuration[] =
 	"hostname = mx.test\nuser = \"\"\nqueue = \"%s/queue\"\nrun = \"%s/run\"\nsplit = 3\n"
@@ -90,13 +94,45 @@ void command_scene_begin(bool has_manager)
 	write_text("conf", text);
 	assert_int_equal(chmod(queue_scene_path("conf"), 0644), 0);
 	command_names_begin(root);
+	command_programs_begin(root);
 	assert_int_equal(mkdir(queue_scene_path("run"), 0700), 0);
 	if (has_manager)
 		open_manager();
 }
 
+void command_scene_write(struct str name, struct str text)
+{
+	struct buffer path CLEANUP(buffer_clear) = {0};
+	struct buffer content CLEANUP(buffer_clear) = {0};
+	FILE *file;
+
+	buffer_append_format(&path, "%s/" STR_FORMAT "%c", root, STR_ARGUMENTS(name), '\0');
+	for (char *slash = buffer_data(&path) + strlen(root) + 1;
+	     (slash = strchr(slash, '/')) != NULL; slash++) {
+		*slash = '\0';
+		assert_true(mkdir(buffer_data(&path), 0755) == 0 || errno == EEXIST);
+		*slash = '/';
+	}
+	command_names_replace(text, &content);
+	file = fopen(buffer_data(&path), "we");
+	assert_non_null(file);
+	assert_int_equal(fwrite(buffer_data(&content), 1, content.length, file), content.length);
+	assert_int_equal(fclose(file), 0);
+}
+
+void command_scene_serve_directory(bool is_served, bool is_up)
+{
+	char run[128];
+
+	snprintf(run, sizeof run, "%s/run", root);
+	if (directory > 0)
+		command_directory_end(directory);
+	directory = is_served ? command_directory_begin(queue_scene_path("conf"), run, is_up) : 0;
+}
+
 void command_scene_end(void)
 {
+	command_scene_serve_directory(false, false);
 	if (manager >= 0)
 		close(manager);
 	manager = -1;
@@ -159,22 +195,15 @@ static void append_printed(struct str text, bool is_sorted, struct buffer *out)
 /* It ends without what the test would do at its end. */
 static _Noreturn void run_command(char **words, int count, int input, int output)
 {
-	const struct command *command;
-
 	alarm(SECONDS_MAX);
+	setsid(); /* nobody sits before it */
 	dup2(input, STDIN_FILENO);
 	dup2(output, STDOUT_FILENO);
 	dup2(output, STDERR_FILENO);
 	setvbuf(stdout, NULL, _IONBF, 0);
 	setenv("STAGEPOST_CONF", queue_scene_path("conf"), 1);
 	setenv("TZ", "UTC", 1);
-	command_use(commands);
-	command = command_find(str_from(words[0]));
-	if (command == NULL) {
-		fprintf(stderr, "there is no command %s\n", words[0]);
-		_exit(COMMAND_USAGE);
-	}
-	_exit(command_check_output(command->run(command, count, words)));
+	_exit(stagepost_main(count, words));
 }
 
 static struct str answer_to(const struct command_scene_line *line, struct str order)
@@ -232,26 +261,31 @@ static int file_of(struct str text)
 	return file;
 }
 
+/* A blank within a word is written as an open box. */
+static void put_blanks(char *word)
+{
+	static const char box[] = "\u2423";
+	char *to = word;
+
+	for (const char *from = word; *from != '\0'; to++) {
+		bool is_box = strncmp(from, box, strlen(box)) == 0;
+
+		*to = is_box ? ' ' : *from;
+		from += is_box ? strlen(box) : 1;
+	}
+	*to = '\0';
+}
+
 static int split_words(char *text, char **words)
 {
 	int count = 0;
 
 	for (char *word = strtok(text, " "); word != NULL; word = strtok(NULL, " ")) {
 		assert_true(count < WORDS_MAX);
+		put_blanks(word);
 		words[count++] = word;
 	}
 	return count;
-}
-
-/* "queue show" is one command, whose first word is its name's last. */
-static int name_command(char **words, int count, char *name, size_t size)
-{
-	const struct command *first = command_find(str_from(words[0]));
-	bool is_sub =
-		first != NULL && first->subcommands != NULL && count > 1 && words[1][0] != '-';
-
-	snprintf(name, size, "%s%s%s", words[0], is_sub ? " " : "", is_sub ? words[1] : "");
-	return is_sub && command_find(str_from(name)) != NULL ? 1 : 0;
 }
 
 void command_scene_run(const struct command_scene_line *line, struct buffer *out)
@@ -259,12 +293,12 @@ void command_scene_run(const struct command_scene_line *line, struct buffer *out
 	struct buffer text CLEANUP(buffer_clear) = {0};
 	struct buffer told CLEANUP(buffer_clear) = {0};
 	static char printed[1 << 18];
-	char *words[WORDS_MAX + 1] = {NULL};
-	char name[64];
+	char program[] = "stagepost";
+	char *words[WORDS_MAX + 2] = {program};
 	struct buffer given CLEANUP(buffer_clear) = {0};
 	int output = file_of(STR(""));
 	int input;
-	int count, skipped, status;
+	int count, status;
 	ssize_t length;
 	pid_t pid;
 
@@ -272,14 +306,12 @@ void command_scene_run(const struct command_scene_line *line, struct buffer *out
 	input = file_of(buffer_view(&given));
 	command_names_replace(line->words, &text);
 	buffer_append_byte(&text, '\0');
-	count = split_words(buffer_data(&text), words);
-	skipped = name_command(words, count, name, sizeof name);
-	words[skipped] = name;
+	count = 1 + split_words(buffer_data(&text), words + 1);
 	fflush(NULL);
 	pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0)
-		run_command(words + skipped, count - skipped, input, output);
+		run_command(words, count, input, output);
 	status = wait_for_command(pid, line, &told);
 	length = pread(output, printed, sizeof printed, 0);
 	assert_true(length >= 0);

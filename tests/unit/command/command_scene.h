@@ -27,6 +27,11 @@ struct command_scene_line {
 /* With a manager, or none. */
 void command_scene_begin(bool has_manager);
 void command_scene_end(void);
+/* A file of the scene's directory, with the directories above it; names in TEXT are replaced. */
+void command_scene_write(struct str name, struct str text);
+/* Begins a process "directory" without data, by the configuration that there is, that can reach
+ * them if it IS_UP; or ends it. */
+void command_scene_serve_directory(bool is_served, bool is_up);
 /* Runs LINE and appends to OUT what it has printed, on either output, "< ORDER" for what the
  * manager has heard, in order of the alphabet, and "(STATUS)" unless that is 0. */
 void command_scene_run(const struct command_scene_line *line, struct buffer *out);

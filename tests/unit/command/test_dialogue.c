@@ -3,15 +3,21 @@
  * What commands print: files of command lines, each with its input, the manager's answers and all
  * that comes of it.
  *
- *	$ queue show M3         the command; "$~" when what it prints has no order
+ *	$ queue show M3         the command; "$~" when what it prints has no order; within a word a
+ *	                        blank is written as an open box
  *	| Subject: x            standard input
  *	> why M3 = ok box       what the manager answers to that order; to others "ok"
+ *	= mail/aliases          a file that is written; the lines after it that begin with "|" are
+ *in it & directory             a process "directory" begins, without data; "& no directory": it
+ *ends;
+ *	                        "& lost directory": its data cannot be reached
  *
  * The rest, up to the next command, is what it prints. A line that begins with "%" is a comment;
  * "!no manager" in one before the first command says that no node runs. With WRITE=yes in the
  * environment the file is written anew: look at what has changed.
  */
 #include "command/command.h"
+#include "command_programs.h"
 #include "command_scene.h"
 #include "test.h"
 #include <stdio.h>
@@ -45,6 +51,7 @@ static void write_file(const char *path, struct str text)
 
 struct dialogue {
 	struct command_scene_line line; /* that is next to be run */
+	struct str file;                /* that is next to be written; "": none */
 	struct buffer input;
 	bool is_open;
 	struct buffer out; /* the file as it should be */
@@ -52,6 +59,11 @@ struct dialogue {
 
 static void play_line(struct dialogue *dialogue)
 {
+	if (dialogue->file.length > 0) {
+		command_scene_write(dialogue->file, buffer_view(&dialogue->input));
+		buffer_reset(&dialogue->input);
+		dialogue->file = STR("");
+	}
 	if (!dialogue->is_open)
 		return;
 	dialogue->line.input = buffer_view(&dialogue->input);
@@ -61,12 +73,19 @@ static void play_line(struct dialogue *dialogue)
 	dialogue->is_open = false;
 }
 
+/* Its first word is one of those letters. */
+static bool is_one_of(struct str line, const char *letters)
+{
+	return line.length > 0 && strchr(letters, line.data[0]) != NULL &&
+	       (line.length == 1 || line.data[1] == ' ');
+}
+
 static void take_line(struct dialogue *dialogue, struct str line)
 {
 	struct command_scene_line *command = &dialogue->line;
 	bool is_command = str_starts_with(line, STR("$"));
 
-	if (is_command || str_starts_with(line, STR("%")))
+	if (is_command || is_one_of(line, "%=&"))
 		play_line(dialogue);
 	if (is_command) {
 		dialogue->is_open = true;
@@ -78,6 +97,11 @@ static void take_line(struct dialogue *dialogue, struct str line)
 	} else if (str_starts_with(line, STR("> "))) {
 		assert_true(command->answer_count < COMMAND_SCENE_ANSWERS_MAX);
 		command->answers[command->answer_count++] = str_skip(line, 2);
+	} else if (str_starts_with(line, STR("= "))) {
+		dialogue->file = str_skip(line, 2);
+	} else if (str_starts_with(line, STR("& "))) {
+		command_scene_serve_directory(!str_equal(line, STR("& no directory")),
+					      str_equal(line, STR("& directory")));
 	} else if (!str_starts_with(line, STR("%"))) {
 		return; /* it was printed */
 	}
@@ -211,6 +235,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(each_command_has_its_options),
 	};
 
+	command_programs_run(argc, argv);
 	files = (const char *const *)argv + 1;
 	file_count = (size_t)argc - 1;
 	return cmocka_run_group_tests(tests, NULL, NULL);
