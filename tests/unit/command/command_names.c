@@ -119,8 +119,10 @@ static bool take_chance(struct str *rest, struct buffer *out)
 	} all[] = {
 		{"sum: bcbc86f4 ", "SUM"}, /* of a control file, in which its message's number is */
 		{"memory-1+", "HASH"},     /* of the configuration, in which paths are */
-		{"seconds      ", "SECONDS"}, /* for which a directory has run */
-		{"\"seconds\":", "SECONDS"},  {"\"ttl_ms\":", "MS"}, /* what is left of it */
+		{"seconds      ", "SECONDS"},   /* for which a directory has run */
+		{"connected    ", "CONNECTED"}, /* the last one may not have gone yet */
+		{"\"connected\":", "CONNECTED"}, {"\"seconds\":", "SECONDS"},
+		{"\"ttl_ms\":", "MS"}, /* what is left of it */
 	};
 
 	for (size_t i = 0; i < COUNT_OF(all); i++) {

@@ -165,6 +165,15 @@ static void append_sorted(struct str text, struct buffer *out)
 	}
 }
 
+/* "6 compared", before the end: what takes more than a second says how far it is. */
+static bool is_progress(struct str line, struct str rest)
+{
+	struct str number;
+
+	return rest.length > 0 && str_split(&line, ' ', &number) && line.length > 0 &&
+	       isdigit((unsigned char)number.data[0]) && str_equal(line, STR("compared"));
+}
+
 /* Where a number has got a name, columns have no width. */
 static void append_printed(struct str text, bool is_sorted, struct buffer *out)
 {
@@ -176,6 +185,8 @@ static void append_printed(struct str text, bool is_sorted, struct buffer *out)
 		bool has_name;
 
 		(void)str_split(&text, '\n', &line);
+		if (is_progress(line, text))
+			continue;
 		command_names_append(line, &named);
 		has_name = !str_equal(buffer_view(&named), line);
 		for (size_t i = 0; i < named.length; i++)
