@@ -6,11 +6,14 @@
 #include "test.h"
 #include "unit/queue/listing/listing_scene.h"
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { SECONDS_MAX = 30, BIRTH_DIGITS = 12 };
 
 static const char *root;
+static char loopback[20];   /* an address that no other test has */
 static uint64_t places[32]; /* bytes in each */
 static size_t place_count;
 
@@ -25,8 +28,11 @@ static int note_place(void *context, const struct listing_count *count)
 void command_names_begin(const char *directory)
 {
 	int64_t oldest_us;
+	pid_t pid = getpid();
 
 	root = directory;
+	snprintf(loopback, sizeof loopback, "127.%d.%d.%d", 1 + (pid >> 16) % 250, pid >> 8 & 0xff,
+		 pid & 0xff);
 	place_count = 0;
 	assert_int_equal(listing_count(listing_scene_store, note_place, NULL, &oldest_us), 0);
 }
@@ -118,7 +124,8 @@ static bool take_chance(struct str *rest, struct buffer *out)
 		const char *form, *name;
 	} all[] = {
 		{"sum: bcbc86f4 ", "SUM"}, /* of a control file, in which its message's number is */
-		{"memory-1+", "HASH"},     /* of the configuration, in which paths are */
+		{"identity     ", "IDENTITY"},   {"MAINPID=", "PID"},
+		{"memory-1+", "HASH"},          /* of the configuration, in which paths are */
 		{"seconds      ", "SECONDS"},   /* for which a directory has run */
 		{"connected    ", "CONNECTED"}, /* the last one may not have gone yet */
 		{"\"connected\":", "CONNECTED"}, {"\"seconds\":", "SECONDS"},
@@ -131,7 +138,8 @@ static bool take_chance(struct str *rest, struct buffer *out)
 		if (!str_starts_with(*rest, str_from(all[i].form)))
 			continue;
 		buffer_append_format(out, "%s%s", all[i].form, all[i].name);
-		while (length < rest->length && isxdigit((unsigned char)rest->data[length]))
+		while (length < rest->length && (isxdigit((unsigned char)rest->data[length]) ||
+						 memchr("+-", rest->data[length], 2) != NULL))
 			length++;
 		*rest = str_skip(*rest, length);
 		return true;
@@ -184,6 +192,9 @@ void command_names_append(struct str text, struct buffer *out)
 		if (str_starts_with(text, str_from(root))) {
 			buffer_append_byte(out, '@');
 			text = str_skip(text, strlen(root));
+		} else if (str_starts_with(text, str_from(loopback))) {
+			buffer_append_string(out, "LOOPBACK");
+			text = str_skip(text, strlen(loopback));
 		} else if (!take_chance(&text, out) && !take_process(&text, out) &&
 			   !take_now(&text, out) && !take_copy(&text, out) &&
 			   !take_new_id(&text, out) && !take_number(&text, out)) {
@@ -207,7 +218,10 @@ void command_names_replace(struct str text, struct buffer *out)
 			 (i == 0 || text.data[i - 1] == ' ' || text.data[i - 1] == '=' ||
 			  text.data[i - 1] == '"' || text.data[i - 1] == ':'))
 			buffer_append_string(out, root);
-		else
+		else if (str_starts_with(str_skip(text, i), STR("LOOPBACK"))) {
+			buffer_append_string(out, loopback);
+			i += strlen("LOOPBACK") - 1;
+		} else
 			buffer_append_byte(out, text.data[i]);
 	}
 }

@@ -4,6 +4,7 @@
 #include "command/command.h"
 #include "command_directory.h"
 #include "command_names.h"
+#include "command_node.h"
 #include "command_programs.h"
 #include "os/clock.h"
 #include "queue/listing/listing.h"
@@ -75,7 +76,7 @@ static void open_manager(void)
 	assert_int_equal(bind(manager, (const struct sockaddr *)&address, sizeof address), 0);
 }
 
-void command_scene_begin(bool has_manager)
+void command_scene_begin(enum command_scene_kind kind)
 {
 	char text[600];
 
@@ -94,9 +95,10 @@ void command_scene_begin(bool has_manager)
 	write_text("conf", text);
 	assert_int_equal(chmod(queue_scene_path("conf"), 0644), 0);
 	command_names_begin(root);
-	command_programs_begin(root);
+	assert_int_equal(mkdir(queue_scene_path("programs"), 0755), 0);
+	command_programs_begin(queue_scene_path("programs"), kind == COMMAND_SCENE_NODE);
 	assert_int_equal(mkdir(queue_scene_path("run"), 0700), 0);
-	if (has_manager)
+	if (kind == COMMAND_SCENE_MANAGER)
 		open_manager();
 }
 
@@ -118,25 +120,6 @@ void command_scene_write(struct str name, struct str text)
 	assert_non_null(file);
 	assert_int_equal(fwrite(buffer_data(&content), 1, content.length, file), content.length);
 	assert_int_equal(fclose(file), 0);
-}
-
-void command_scene_serve_directory(bool is_served, bool is_up)
-{
-	char run[128];
-
-	snprintf(run, sizeof run, "%s/run", root);
-	if (directory > 0)
-		command_directory_end(directory);
-	directory = is_served ? command_directory_begin(queue_scene_path("conf"), run, is_up) : 0;
-}
-
-void command_scene_end(void)
-{
-	command_scene_serve_directory(false, false);
-	if (manager >= 0)
-		close(manager);
-	manager = -1;
-	assert_int_equal(listing_scene_close(&scene_state), 0);
 }
 
 static int compare_lines(const void *a, const void *b)
@@ -163,6 +146,41 @@ static void append_sorted(struct str text, struct buffer *out)
 		buffer_append_str(out, lines[i]);
 		buffer_append_byte(out, '\n');
 	}
+}
+
+void command_scene_serve_directory(bool is_served, bool is_up)
+{
+	char run[128];
+
+	snprintf(run, sizeof run, "%s/run", root);
+	if (directory > 0)
+		command_directory_end(directory);
+	directory = is_served ? command_directory_begin(queue_scene_path("conf"), run, is_up) : 0;
+}
+
+void command_scene_begin_node(void)
+{
+	command_node_begin(root);
+}
+
+void command_scene_hear_node(struct buffer *out)
+{
+	struct buffer heard CLEANUP(buffer_clear) = {0};
+	struct buffer named CLEANUP(buffer_clear) = {0};
+
+	command_node_hear(&heard);
+	command_names_append(buffer_view(&heard), &named);
+	append_sorted(buffer_view(&named), out);
+}
+
+void command_scene_end(void)
+{
+	command_node_end(true);
+	command_scene_serve_directory(false, false);
+	if (manager >= 0)
+		close(manager);
+	manager = -1;
+	assert_int_equal(listing_scene_close(&scene_state), 0);
 }
 
 /* "6 compared", before the end: what takes more than a second says how far it is. */
@@ -214,6 +232,8 @@ static _Noreturn void run_command(char **words, int count, int input, int output
 	setvbuf(stdout, NULL, _IONBF, 0);
 	setenv("STAGEPOST_CONF", queue_scene_path("conf"), 1);
 	setenv("TZ", "UTC", 1);
+	if (strcmp(words[1], "talk") == 0)
+		command_node_talk(words[2]);
 	_exit(stagepost_main(count, words));
 }
 

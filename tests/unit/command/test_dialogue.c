@@ -11,12 +11,17 @@
  *in it & directory             a process "directory" begins, without data; "& no directory": it
  *ends;
  *	                        "& lost directory": its data cannot be reached
+ *	& node                  a node begins; "& heard": what it has said since; "& wait
+ *delivered": until one more such event is in its log $ talk @/smtp           what a server at that
+ *path says to the lines of input
  *
  * The rest, up to the next command, is what it prints. A line that begins with "%" is a comment;
- * "!no manager" in one before the first command says that no node runs. With WRITE=yes in the
+ * "!no manager" in one before the first command says that no node runs, "!node" that
+ * one may begin. With WRITE=yes in the
  * environment the file is written anew: look at what has changed.
  */
 #include "command/command.h"
+#include "command_node.h"
 #include "command_programs.h"
 #include "command_scene.h"
 #include "test.h"
@@ -80,6 +85,21 @@ static bool is_one_of(struct str line, const char *letters)
 	       (line.length == 1 || line.data[1] == ' ');
 }
 
+static void act(struct dialogue *dialogue, struct str line)
+{
+	buffer_append_str(&dialogue->out, line);
+	buffer_append_byte(&dialogue->out, '\n');
+	if (str_equal(line, STR("& node")))
+		command_scene_begin_node();
+	else if (str_equal(line, STR("& heard")))
+		command_scene_hear_node(&dialogue->out);
+	else if (str_starts_with(line, STR("& wait ")))
+		command_node_wait(str_skip(line, 7));
+	else
+		command_scene_serve_directory(!str_equal(line, STR("& no directory")),
+					      str_equal(line, STR("& directory")));
+}
+
 static void take_line(struct dialogue *dialogue, struct str line)
 {
 	struct command_scene_line *command = &dialogue->line;
@@ -100,8 +120,8 @@ static void take_line(struct dialogue *dialogue, struct str line)
 	} else if (str_starts_with(line, STR("= "))) {
 		dialogue->file = str_skip(line, 2);
 	} else if (str_starts_with(line, STR("& "))) {
-		command_scene_serve_directory(!str_equal(line, STR("& no directory")),
-					      str_equal(line, STR("& directory")));
+		act(dialogue, line);
+		return;
 	} else if (!str_starts_with(line, STR("%"))) {
 		return; /* it was printed */
 	}
@@ -121,6 +141,14 @@ static void show_first_difference(const char *path, struct str wanted, struct st
 		    path, STR_ARGUMENTS(command), STR_ARGUMENTS(one), STR_ARGUMENTS(other));
 }
 
+static enum command_scene_kind kind_of(struct str head)
+{
+	if (memmem(head.data, head.length, "!no manager", 11) != NULL)
+		return COMMAND_SCENE_ALONE;
+	return memmem(head.data, head.length, "!node", 5) != NULL ? COMMAND_SCENE_NODE
+								  : COMMAND_SCENE_MANAGER;
+}
+
 static bool play_file(const char *path)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
@@ -130,8 +158,7 @@ static bool play_file(const char *path)
 
 	read_file(path, &text);
 	rest = buffer_view(&text);
-	command_scene_begin(memmem(rest.data, (size_t)str_find(rest, '$'), "!no manager", 11) ==
-			    NULL);
+	command_scene_begin(kind_of(str_slice(rest.data, (size_t)str_find(rest, '$'))));
 	while (rest.length > 0 && str_split(&rest, '\n', &line))
 		take_line(&dialogue, line);
 	play_line(&dialogue);
@@ -218,7 +245,7 @@ static void each_command_has_its_options(void **state)
 {
 	(void)state;
 	command_use(commands);
-	command_scene_begin(false);
+	command_scene_begin(COMMAND_SCENE_ALONE);
 	for (const struct command *one = commands; one->name != NULL; one++) {
 		check_options(one);
 		for (const struct command *sub = one->subcommands; sub != NULL && sub->name != NULL;
