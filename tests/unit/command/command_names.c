@@ -209,8 +209,11 @@ void command_names_append(struct str text, struct buffer *out)
 void command_names_replace(struct str text, struct buffer *out)
 {
 	for (size_t i = 0; i < text.length; i++) {
-		bool is_number = text.data[i] == 'M' && i + 1 < text.length &&
-				 isdigit((unsigned char)text.data[i + 1]);
+		bool is_number =
+			text.data[i] == 'M' && i + 1 < text.length &&
+			isdigit((unsigned char)text.data[i + 1]) &&
+			(i == 0 || !isalnum((unsigned char)text.data[i - 1])) &&
+			(i + 2 == text.length || !isalnum((unsigned char)text.data[i + 2]));
 
 		if (is_number)
 			buffer_append_number(out, listing_scene_numbers[text.data[++i] - '0']);

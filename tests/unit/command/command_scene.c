@@ -122,6 +122,15 @@ void command_scene_write(struct str name, struct str text)
 	assert_int_equal(fclose(file), 0);
 }
 
+void command_scene_change_mode(struct str mode_and_name)
+{
+	char text[100];
+
+	snprintf(text, sizeof text, STR_FORMAT, STR_ARGUMENTS(str_skip(mode_and_name, 5)));
+	assert_int_equal(
+		chmod(queue_scene_path(text), (mode_t)strtoul(mode_and_name.data, NULL, 8)), 0);
+}
+
 static int compare_lines(const void *a, const void *b)
 {
 	const struct str *one = a;

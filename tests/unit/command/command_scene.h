@@ -32,6 +32,8 @@ void command_scene_begin(enum command_scene_kind kind);
 void command_scene_end(void);
 /* A file of the scene's directory, with the directories above it; names in TEXT are replaced. */
 void command_scene_write(struct str name, struct str text);
+/* "0600 mail/aliases" */
+void command_scene_change_mode(struct str mode_and_name);
 /* Begins a process "directory" without data, by the configuration that there is, that can reach
  * them if it IS_UP; or ends it. */
 void command_scene_serve_directory(bool is_served, bool is_up);

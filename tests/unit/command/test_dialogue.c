@@ -93,6 +93,8 @@ static void act(struct dialogue *dialogue, struct str line)
 		command_scene_begin_node();
 	else if (str_equal(line, STR("& heard")))
 		command_scene_hear_node(&dialogue->out);
+	else if (str_starts_with(line, STR("& mode ")))
+		command_scene_change_mode(str_skip(line, 7));
 	else if (str_starts_with(line, STR("& wait ")))
 		command_node_wait(str_skip(line, 7));
 	else
