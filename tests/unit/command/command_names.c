@@ -117,6 +117,22 @@ static bool take_now(struct str *rest, struct buffer *out)
 	return true;
 }
 
+/* "22:25:01.480", in a transcript. */
+static bool take_time_of_day(struct str *rest, struct buffer *out)
+{
+	static const char form[] = "00:00:00.000 ";
+
+	if (rest->length < strlen(form))
+		return false;
+	for (size_t i = 0; i < strlen(form); i++)
+		if (form[i] == '0' ? !isdigit((unsigned char)rest->data[i])
+				   : form[i] != rest->data[i])
+			return false;
+	buffer_append_string(out, "TIME ");
+	*rest = str_skip(*rest, strlen(form));
+	return true;
+}
+
 /* What follows these words is another in each run. */
 static bool take_chance(struct str *rest, struct buffer *out)
 {
@@ -129,7 +145,8 @@ static bool take_chance(struct str *rest, struct buffer *out)
 		{"seconds      ", "SECONDS"},   /* for which a directory has run */
 		{"connected    ", "CONNECTED"}, /* the last one may not have gone yet */
 		{"\"connected\":", "CONNECTED"}, {"\"seconds\":", "SECONDS"},
-		{"\"ttl_ms\":", "MS"}, /* what is left of it */
+		{"\"ttl_ms\":", "MS"},       /* what is left of it */
+		{"\"session\":", "SESSION"}, /* of one of several processes */
 	};
 
 	for (size_t i = 0; i < COUNT_OF(all); i++) {
@@ -137,10 +154,12 @@ static bool take_chance(struct str *rest, struct buffer *out)
 
 		if (!str_starts_with(*rest, str_from(all[i].form)))
 			continue;
-		buffer_append_format(out, "%s%s", all[i].form, all[i].name);
 		while (length < rest->length && (isxdigit((unsigned char)rest->data[length]) ||
 						 memchr("+-", rest->data[length], 2) != NULL))
 			length++;
+		if (length == strlen(all[i].form))
+			continue;
+		buffer_append_format(out, "%s%s", all[i].form, all[i].name);
 		*rest = str_skip(*rest, length);
 		return true;
 	}
@@ -197,7 +216,8 @@ void command_names_append(struct str text, struct buffer *out)
 			text = str_skip(text, strlen(loopback));
 		} else if (!take_chance(&text, out) && !take_process(&text, out) &&
 			   !take_now(&text, out) && !take_copy(&text, out) &&
-			   !take_new_id(&text, out) && !take_number(&text, out)) {
+			   !take_time_of_day(&text, out) && !take_new_id(&text, out) &&
+			   !take_number(&text, out)) {
 			buffer_append_string(out, text.data[0] == '\r' ? "<CR>" : "");
 			if (text.data[0] != '\r')
 				buffer_append_byte(out, text.data[0]);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "command_node.h"
+#include "os/socket/address.h"
 #include "test.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +11,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -246,19 +246,30 @@ static bool print_reply(FILE *stream)
 	return true;
 }
 
-_Noreturn void command_node_talk(const char *path)
+static int connect_to(const char *place)
 {
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	int server = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	union os_socket_address address;
+	char host[40] = "";
+	int port = 0;
+	bool is_path = sscanf(place, "%39[0-9.]:%d", host, &port) != 2;
+	int server;
+
+	assert_true(is_path ? os_socket_address_of_path(place, &address)
+			    : os_socket_address_parse(host, (uint16_t)port, &address));
+	server = socket(address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (connect(server, &address.any, is_path ? sizeof address.local : sizeof address.v4) == 0)
+		return server;
+	puts(strerror(errno));
+	_exit(1);
+}
+
+_Noreturn void command_node_talk(const char *place)
+{
+	int server = connect_to(place);
 	bool is_text = false;
 	char line[1000];
 	FILE *stream;
 
-	snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
-	if (connect(server, (const struct sockaddr *)&address, sizeof address) != 0) {
-		puts(strerror(errno));
-		_exit(1);
-	}
 	stream = fdopen(server, "r+");
 	while ((is_text || print_reply(stream)) && fgets(line, sizeof line, stdin) != NULL) {
 		line[strcspn(line, "\n")] = '\0';

@@ -13,9 +13,9 @@
 void command_node_begin(const char *root);
 /* Until TEXT is in its log once more than when this was called with it before. */
 void command_node_wait(struct str text);
-/* In a child: prints what the server at PATH says to the lines of standard input, each after an
- * answer to the one before. */
-_Noreturn void command_node_talk(const char *path);
+/* In a child: prints what the server at PLACE, a path or HOST:PORT, says to the lines of standard
+ * input, each after an answer to the one before. */
+_Noreturn void command_node_talk(const char *place);
 /* Appends what it has told the service manager, and logged as its supervisor, since the last call;
  * a line each, without what is known by chance only. */
 void command_node_hear(struct buffer *out);

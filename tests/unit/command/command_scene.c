@@ -6,6 +6,7 @@
 #include "command_names.h"
 #include "command_node.h"
 #include "command_programs.h"
+#include "command_scene_internal.h"
 #include "os/clock.h"
 #include "queue/listing/listing.h"
 #include "test.h"
@@ -29,7 +30,7 @@ enum { WORDS_MAX = 32, NUMBERS_FROM = 5000, SECONDS_MAX = 30 };
 
 static void *scene_state;
 static char root[96];
-static int manager = -1;
+int command_scene_manager = -1;
 static pid_t directory; /* 0: none */
 
 static const char configuration[] =
@@ -72,8 +73,9 @@ static void open_manager(void)
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 
 	snprintf(address.sun_path, sizeof address.sun_path, "%s/run/notify", root);
-	manager = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	assert_int_equal(bind(manager, (const struct sockaddr *)&address, sizeof address), 0);
+	command_scene_manager = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(
+		bind(command_scene_manager, (const struct sockaddr *)&address, sizeof address), 0);
 }
 
 void command_scene_begin(enum command_scene_kind kind)
@@ -141,7 +143,7 @@ static int compare_lines(const void *a, const void *b)
 	return order != 0 ? order : (one->length > other->length) - (one->length < other->length);
 }
 
-static void append_sorted(struct str text, struct buffer *out)
+void command_scene_append_sorted(struct str text, struct buffer *out)
 {
 	static struct str lines[400];
 	size_t count = 0;
@@ -179,16 +181,16 @@ void command_scene_hear_node(struct buffer *out)
 
 	command_node_hear(&heard);
 	command_names_append(buffer_view(&heard), &named);
-	append_sorted(buffer_view(&named), out);
+	command_scene_append_sorted(buffer_view(&named), out);
 }
 
 void command_scene_end(void)
 {
 	command_node_end(true);
 	command_scene_serve_directory(false, false);
-	if (manager >= 0)
-		close(manager);
-	manager = -1;
+	if (command_scene_manager >= 0)
+		close(command_scene_manager);
+	command_scene_manager = -1;
 	assert_int_equal(listing_scene_close(&scene_state), 0);
 }
 
@@ -202,7 +204,7 @@ static bool is_progress(struct str line, struct str rest)
 }
 
 /* Where a number has got a name, columns have no width. */
-static void append_printed(struct str text, bool is_sorted, struct buffer *out)
+void command_scene_append_printed(struct str text, bool is_sorted, struct buffer *out)
 {
 	struct buffer lines CLEANUP(buffer_clear) = {0};
 
@@ -223,144 +225,7 @@ static void append_printed(struct str text, bool is_sorted, struct buffer *out)
 		buffer_append_byte(&lines, '\n');
 	}
 	if (is_sorted)
-		append_sorted(buffer_view(&lines), out);
+		command_scene_append_sorted(buffer_view(&lines), out);
 	else
 		buffer_append_str(out, buffer_view(&lines));
-}
-
-/* --- running --- */
-
-/* It ends without what the test would do at its end. */
-static _Noreturn void run_command(char **words, int count, int input, int output)
-{
-	alarm(SECONDS_MAX);
-	setsid(); /* nobody sits before it */
-	dup2(input, STDIN_FILENO);
-	dup2(output, STDOUT_FILENO);
-	dup2(output, STDERR_FILENO);
-	setvbuf(stdout, NULL, _IONBF, 0);
-	setenv("STAGEPOST_CONF", queue_scene_path("conf"), 1);
-	setenv("TZ", "UTC", 1);
-	if (strcmp(words[1], "talk") == 0)
-		command_node_talk(words[2]);
-	_exit(stagepost_main(count, words));
-}
-
-static struct str answer_to(const struct command_scene_line *line, struct str order)
-{
-	for (size_t i = 0; i < line->answer_count; i++) {
-		struct str answer = line->answers[i];
-
-		if (str_starts_with(answer, order) &&
-		    str_starts_with(str_skip(answer, order.length), STR(" = ")))
-			return str_skip(answer, order.length + 3);
-	}
-	return STR("ok");
-}
-
-static void answer_order(const struct command_scene_line *line, struct buffer *told)
-{
-	struct sockaddr_un from;
-	socklen_t size = sizeof from;
-	char text[1200];
-	ssize_t length = recvfrom(manager, text, sizeof text, 0, (struct sockaddr *)&from, &size);
-	struct buffer order CLEANUP(buffer_clear) = {0};
-	struct buffer answer CLEANUP(buffer_clear) = {0};
-
-	assert_true(length >= 0);
-	command_names_append(str_slice(text, (size_t)length), &order);
-	buffer_append_string(told, "< ");
-	buffer_append_str(told, buffer_view(&order));
-	buffer_append_byte(told, '\n');
-	command_names_replace(answer_to(line, buffer_view(&order)), &answer);
-	(void)!sendto(manager, buffer_data(&answer), answer.length, 0, (struct sockaddr *)&from,
-		      size);
-}
-
-static int wait_for_command(pid_t pid, const struct command_scene_line *line, struct buffer *told)
-{
-	int status = 0;
-
-	for (;;) {
-		struct pollfd order = {.fd = manager, .events = POLLIN};
-
-		if (poll(&order, 1, 2) > 0)
-			answer_order(line, told);
-		else if (waitpid(pid, &status, WNOHANG) == pid)
-			return status;
-	}
-}
-
-static int file_of(struct str text)
-{
-	int file = memfd_create("text", MFD_CLOEXEC);
-
-	assert_true(file >= 0);
-	assert_int_equal(write(file, text.data, text.length), text.length);
-	assert_int_equal(lseek(file, 0, SEEK_SET), 0);
-	return file;
-}
-
-/* A blank within a word is written as an open box. */
-static void put_blanks(char *word)
-{
-	static const char box[] = "\u2423";
-	char *to = word;
-
-	for (const char *from = word; *from != '\0'; to++) {
-		bool is_box = strncmp(from, box, strlen(box)) == 0;
-
-		*to = is_box ? ' ' : *from;
-		from += is_box ? strlen(box) : 1;
-	}
-	*to = '\0';
-}
-
-static int split_words(char *text, char **words)
-{
-	int count = 0;
-
-	for (char *word = strtok(text, " "); word != NULL; word = strtok(NULL, " ")) {
-		assert_true(count < WORDS_MAX);
-		put_blanks(word);
-		words[count++] = word;
-	}
-	return count;
-}
-
-void command_scene_run(const struct command_scene_line *line, struct buffer *out)
-{
-	struct buffer text CLEANUP(buffer_clear) = {0};
-	struct buffer told CLEANUP(buffer_clear) = {0};
-	static char printed[1 << 18];
-	char program[] = "stagepost";
-	char *words[WORDS_MAX + 2] = {program};
-	struct buffer given CLEANUP(buffer_clear) = {0};
-	int output = file_of(STR(""));
-	int input;
-	int count, status;
-	ssize_t length;
-	pid_t pid;
-
-	command_names_replace(line->input, &given);
-	input = file_of(buffer_view(&given));
-	command_names_replace(line->words, &text);
-	buffer_append_byte(&text, '\0');
-	count = 1 + split_words(buffer_data(&text), words + 1);
-	fflush(NULL);
-	pid = fork();
-	assert_true(pid >= 0);
-	if (pid == 0)
-		run_command(words, count, input, output);
-	status = wait_for_command(pid, line, &told);
-	length = pread(output, printed, sizeof printed, 0);
-	assert_true(length >= 0);
-	append_printed(str_slice(printed, (size_t)length), line->is_sorted, out);
-	append_sorted(buffer_view(&told), out);
-	if (WIFSIGNALED(status))
-		buffer_append_format(out, "(killed by %d)\n", WTERMSIG(status));
-	else if (WEXITSTATUS(status) != 0)
-		buffer_append_format(out, "(%d)\n", WEXITSTATUS(status));
-	close(input);
-	close(output);
 }

@@ -46,4 +46,8 @@ void command_scene_hear_node(struct buffer *out);
  * manager has heard, in order of the alphabet, and "(STATUS)" unless that is 0. */
 void command_scene_run(const struct command_scene_line *line, struct buffer *out);
 
+/* Runs a command that goes on, and ends it by SIGTERM once it has printed what it has to. */
+void command_scene_watch(struct str words);
+void command_scene_end_watch(struct buffer *out);
+
 #endif

@@ -93,6 +93,10 @@ static void act(struct dialogue *dialogue, struct str line)
 		command_scene_begin_node();
 	else if (str_equal(line, STR("& heard")))
 		command_scene_hear_node(&dialogue->out);
+	else if (str_equal(line, STR("& watched")))
+		command_scene_end_watch(&dialogue->out);
+	else if (str_starts_with(line, STR("& watch ")))
+		command_scene_watch(str_skip(line, 8));
 	else if (str_starts_with(line, STR("& mode ")))
 		command_scene_change_mode(str_skip(line, 7));
 	else if (str_starts_with(line, STR("& wait ")))
