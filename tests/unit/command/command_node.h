@@ -9,8 +9,9 @@
 #include "base/buffer.h"
 #include <sys/types.h>
 
-/* Starts one with the configuration ROOT/conf, and waits until it is ready, or has ended. */
-void command_node_begin(const char *root);
+/* Starts one with the configuration ROOT/conf, and waits until it is ready, or has ended. If it
+ * INHERITS, its service manager has kept sockets. */
+void command_node_begin(const char *root, bool inherits);
 /* Until TEXT is in its log once more than when this was called with it before. */
 void command_node_wait(struct str text);
 /* In a child: prints what the server at PLACE, a path or HOST:PORT, says to the lines of standard

@@ -169,9 +169,9 @@ void command_scene_serve_directory(bool is_served, bool is_up)
 	directory = is_served ? command_directory_begin(queue_scene_path("conf"), run, is_up) : 0;
 }
 
-void command_scene_begin_node(void)
+void command_scene_begin_node(bool inherits)
 {
-	command_node_begin(root);
+	command_node_begin(root, inherits);
 }
 
 void command_scene_hear_node(struct buffer *out)

@@ -37,8 +37,8 @@ void command_scene_change_mode(struct str mode_and_name);
 /* Begins a process "directory" without data, by the configuration that there is, that can reach
  * them if it IS_UP; or ends it. */
 void command_scene_serve_directory(bool is_served, bool is_up);
-/* A node with the configuration that there is. */
-void command_scene_begin_node(void);
+/* A node with the configuration that there is; its service manager may have kept sockets. */
+void command_scene_begin_node(bool inherits);
 /* Appends what it has said to the service manager, and its supervisor to the log, in order of the
  * alphabet. */
 void command_scene_hear_node(struct buffer *out);

@@ -3,22 +3,24 @@
  * What commands print: files of command lines, each with its input, the manager's answers and all
  * that comes of it.
  *
- *	$ queue show M3         the command; "$~" when what it prints has no order; within a word a
- *	                        blank is written as an open box
- *	| Subject: x            standard input
- *	> why M3 = ok box       what the manager answers to that order; to others "ok"
- *	= mail/aliases          a file that is written; the lines after it that begin with "|" are
- *in it & directory             a process "directory" begins, without data; "& no directory": it
- *ends;
- *	                        "& lost directory": its data cannot be reached
- *	& node                  a node begins; "& heard": what it has said since; "& wait
- *delivered": until one more such event is in its log $ talk @/smtp           what a server at that
- *path says to the lines of input
+ *	$ queue show M3    the command; "$~" when what it prints has no order; a blank
+ *	                   within a word is an open box
+ *	| Subject: x       standard input
+ *	> why M3 = ok box  what the manager answers to that order; to others "ok"
+ *	= mail/aliases     a file that is written, with the lines after it that begin
+ *	                   with "|"
+ *	& mode 0600 mail   what may be done with a file
+ *	& directory        a process "directory" begins, without data; "& lost directory":
+ *	                   its data cannot be reached; "& no directory": it ends
+ *	& node             a node begins; "& node again": with sockets that were kept
+ *	& wait TEXT        until that is in the node's log once more
+ *	& heard            what the node has said since
+ *	& watch limits     a command that goes on; "& watched": its end
+ *	$ talk @/smtp      what a server there, or at HOST:PORT, says to the lines of input
  *
  * The rest, up to the next command, is what it prints. A line that begins with "%" is a comment;
- * "!no manager" in one before the first command says that no node runs, "!node" that
- * one may begin. With WRITE=yes in the
- * environment the file is written anew: look at what has changed.
+ * "!no manager" in one before the first command says that no node runs, "!node" that one may
+ * begin. With WRITE=yes in the environment the file is written anew: look at what has changed.
  */
 #include "command/command.h"
 #include "command_node.h"
@@ -90,7 +92,9 @@ static void act(struct dialogue *dialogue, struct str line)
 	buffer_append_str(&dialogue->out, line);
 	buffer_append_byte(&dialogue->out, '\n');
 	if (str_equal(line, STR("& node")))
-		command_scene_begin_node();
+		command_scene_begin_node(false);
+	else if (str_equal(line, STR("& node again")))
+		command_scene_begin_node(true);
 	else if (str_equal(line, STR("& heard")))
 		command_scene_hear_node(&dialogue->out);
 	else if (str_equal(line, STR("& watched")))
