@@ -120,7 +120,9 @@ void command_scene_write(struct str name, struct str text)
 	command_names_replace(text, &content);
 	file = fopen(buffer_data(&path), "we");
 	assert_non_null(file);
-	assert_int_equal(fwrite(buffer_data(&content), 1, content.length, file), content.length);
+	if (content.length > 0)
+		assert_int_equal(fwrite(buffer_data(&content), 1, content.length, file),
+				 content.length);
 	assert_int_equal(fclose(file), 0);
 }
 
