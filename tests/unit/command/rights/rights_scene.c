@@ -120,6 +120,8 @@ void rights_scene_make_node(void)
 		process->status.filters = 2;
 	}
 	rights_scene.processes[0].status.filters = 1;
+	rights_scene.processes[0].status.others[0] = GROUP + 2;
+	rights_scene.processes[0].status.other_count = 1;
 	rights_scene.processes[RIGHTS_SCENE_CAT].parent =
 		&rights_scene.processes[RIGHTS_SCENE_LAUNCH];
 	rights_scene.processes[RIGHTS_SCENE_STRANGER].error = -EACCES;
