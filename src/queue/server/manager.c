@@ -143,7 +143,8 @@ void server_settle_soon(struct queue_server *server)
 }
 
 /* Of the entries in WAITING, those up to SETTLED. */
-static void tell_waiting(struct queue_server *server, struct buffer *list, uint64_t settled)
+static void tell_settled_removals(struct queue_server *server, struct buffer *list,
+				  uint64_t settled)
 {
 	struct unpack body = {buffer_view(list), false};
 	struct buffer rest = {0};
@@ -166,8 +167,8 @@ static void tell_waiting(struct queue_server *server, struct buffer *list, uint6
 /* Those that a group has made durable, or the order of the filesystem. */
 static void tell_moved(struct queue_server *server)
 {
-	tell_waiting(server, &server->moved, queue_intake_settled(server->intake));
-	tell_waiting(server, &server->reached, queue_intake_durable(server->intake));
+	tell_settled_removals(server, &server->moved, queue_intake_settled(server->intake));
+	tell_settled_removals(server, &server->reached, queue_intake_durable(server->intake));
 }
 
 /* A message has moved to S5. With the next group of new mail the removal of its name in todo/

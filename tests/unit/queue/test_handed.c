@@ -8,6 +8,7 @@
 #include "test.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -324,6 +325,25 @@ static void a_damaged_envelope_is_mended_with_its_map(void **state)
 	handed_scene_close();
 }
 
+static void there_are_not_too_many_nodes(void **state)
+{
+	uint64_t durable;
+	char name[16];
+	unsigned i;
+
+	(void)state;
+	handed_scene_open(QUEUE_SYNC_ORDERED);
+	for (i = 0; i < QUEUE_HANDED_NODES_MAX; i++) {
+		snprintf(name, sizeof name, "n%u", i);
+		assert_int_equal(queue_handed_greet(handed.intake, str_from(name), 1, 1, &durable),
+				 1);
+	}
+	assert_int_equal(queue_handed_greet(handed.intake, STR("a1"), 1, 1, &durable), -EMFILE);
+	queue_message_commit_group(handed.intake, NULL, 0, NULL);
+	assert_int_equal(queue_handed_greet(handed.intake, STR("n1"), 1, 1, &durable), 0);
+	handed_scene_close();
+}
+
 static void copy_file(const char *path)
 {
 	int directory = queue_store_directory(handed.store);
@@ -390,6 +410,7 @@ int main(void)
 		ON_DISK(who_was_not_reported_is_dropped),
 		ON_DISK(a_name_that_somebody_made_is_an_error),
 		ON_DISK(a_queue_of_an_earlier_version_gets_its_folders),
+		ON_DISK(there_are_not_too_many_nodes),
 		ON_DISK(a_damaged_envelope_is_mended_with_its_map),
 		ON_DISK(a_repair_links_the_names_of_a_copy),
 	};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* What "noded" asks of the process "queue": greetings, packages, and their names. */
 #include "ipc/pack.h"
+#include "mail/package.h"
 #include "queue/client/handed.h"
 #include "queue/client/protocol.h"
 #include "queue/update.h"
@@ -141,6 +142,8 @@ static void greet(struct queue_peer *peer, const struct queue_handed_serial *ser
 	expect_kept(peer, serial, kept);
 }
 
+static uint32_t via = MAIL_VIA_MAX; /* of the packages that follow */
+
 /* The envelope of package NAME for 6 bytes. */
 static void append_package(struct buffer *text, uint64_t number, const char *name)
 {
@@ -153,7 +156,7 @@ static void append_package(struct buffer *text, uint64_t number, const char *nam
 	envelope->size = 6;
 	envelope->handed = str_from(handed);
 	envelope->origin = STR("a0/12-3f");
-	envelope->via = 20;
+	envelope->via = via;
 	mail_envelope_add(envelope, STR("b@example.net"));
 	assert_int_equal(queue_control_write_envelope(text, envelope), 0);
 	mail_envelope_free(envelope);
@@ -340,6 +343,9 @@ static void text_that_is_no_package_is_refused(void **state)
 	append_package(&text, number + 1, "12-3f");
 	say_text(&scene.client, number, "a1", &first, buffer_view(&text));
 	assert_int_equal(scene_hear_result(&scene.client, number), EBADMSG);
+	via = MAIL_VIA_MAX + 1;
+	assert_int_equal(hand_over(&scene.client, &first, "12-3f", "", NULL), EBADMSG);
+	via = MAIL_VIA_MAX;
 	/* another node's */
 	say_of_node(&scene.client, QUEUE_PROTOCOL_GREET, "a2", &first, NULL);
 	while (queue_peer_hear(&scene.client) != QUEUE_PROTOCOL_GREETED)
