@@ -49,12 +49,12 @@ static int end(void **state)
 }
 
 /* Stops "queue", and starts the next one. */
-static void restart(void)
+static void restart(bool has_nodes)
 {
 	scene_end();
 	unlink(queue_peer_path("socket"));
 	unlink(queue_peer_path("submit"));
-	start(true);
+	start(has_nodes);
 }
 
 static void pack_node(struct buffer *out, const char *node,
@@ -201,8 +201,6 @@ static bool is_in_queue(const char *path)
 	return access(queue_peer_path(path), F_OK) == 0;
 }
 
-/* --- */
-
 static void a_package_is_here_once(void **state)
 {
 	uint64_t number;
@@ -277,7 +275,7 @@ static void the_next_process_knows_runs_and_packages(void **state)
 	greet(&scene.client, &first, "");
 	assert_int_equal(hand_over(&scene.client, &first, "12-3f", "", &number), 0);
 	assert_int_equal(hand_over(&scene.client, &first, "13-3f.3", map, NULL), 0);
-	restart();
+	restart(true);
 	assert_int_equal(hand_over(&scene.client, &first, "14-3f", "", NULL), ESTALE);
 	greet(&scene.client, &second, "12-3f ;13-3f.3 3-4;");
 	assert_int_equal(hand_over(&scene.client, &second, "12-3f", "", NULL), EEXIST);
@@ -373,29 +371,13 @@ static void others_are_disconnected(void **state)
 	say_greet(&other, &none);
 	assert_int_equal(queue_peer_hear(&other), 0);
 	queue_peer_close(&other);
-	scene_end();
-	unlink(queue_peer_path("socket"));
-	unlink(queue_peer_path("submit"));
-	start(false);
+	restart(false);
 	for (unsigned type = QUEUE_PROTOCOL_GREET; type <= QUEUE_PROTOCOL_DROP; type++) {
 		other = scene_connect();
 		say_of_node(&other, (uint16_t)type, "a1", &first, "12-3f");
 		assert_int_equal(queue_peer_hear(&other), 0);
 		queue_peer_close(&other);
 	}
-}
-
-/* Two machines hang on it: REMOVED comes after a sync. */
-static void a_durable_removal_is_told_after_a_group(void **state)
-{
-	uint64_t number = scene_queue_one(&scene.client, 1);
-
-	(void)state;
-	scene_expect_queued(&scene.manager, number, true);
-	scene_say_remove(&scene.manager, QUEUE_REMOVE_QUEUED | QUEUE_REMOVE_DURABLY,
-			 MAIL_STAGE_ARRIVE, number);
-	scene_expect_removed(&scene.manager, number);
-	assert_int_equal(queue_intake_durable(scene.intake), 1);
 }
 
 #define SERVED(test) cmocka_unit_test_setup_teardown(test, begin, end)
@@ -410,7 +392,6 @@ int main(void)
 		SERVED(a_map_comes_with_its_package),
 		SERVED(text_that_is_no_package_is_refused),
 		SERVED(others_are_disconnected),
-		SERVED(a_durable_removal_is_told_after_a_group),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
