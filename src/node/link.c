@@ -36,8 +36,8 @@ static void watch_link(struct node_link *link)
 static bool write_link(struct node_link *link)
 {
 	while (link->out->length > 0) {
-		ssize_t count = link->transport.write(link->transport.state,
-						      buffer_data(link->out), link->out->length);
+		ssize_t count = link->transport.write(link->transport.state, buffer_data(link->out),
+						      link->out->length);
 
 		if (count == -EAGAIN) {
 			if (link->stuck_us == 0)

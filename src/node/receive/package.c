@@ -236,8 +236,8 @@ static bool read_package(struct node_package *package, struct str text)
 	(void)mail_package_parse(str_from(package->name), &wanted);
 	if (wanted.id.number != package->control->envelope->id.number ||
 	    wanted.id.born_us != package->control->envelope->id.born_us ||
-	    package->control->envelope->size != package->size ||
-	    !package->control->has_checksum || package->control->damaged > 0) {
+	    package->control->envelope->size != package->size || !package->control->has_checksum ||
+	    package->control->damaged > 0) {
 		refuse_package(package, "4.3.0", "its control text is that of another message");
 		return false;
 	}

@@ -49,8 +49,8 @@ static void on_node_failed(void *context, int error)
 	log_event(EVENT_NODE_ERROR, log_string(operation, "accept"), log_error(error));
 }
 
-const struct transport_acceptor_handler node_receiver_acceptor = {
-	name_of_node, on_node_accepted, on_node_refused, on_node_failed};
+const struct transport_acceptor_handler node_receiver_acceptor = {name_of_node, on_node_accepted,
+								  on_node_refused, on_node_failed};
 
 /* --- what "queue" says --- */
 
