@@ -141,7 +141,8 @@ static const struct sandbox_profile profiles[] = {
 	  {SANDBOX_IN_QUEUE, "todo", KEEP},
 	  {SANDBOX_IN_QUEUE, "handed", KEEP | OS_SANDBOX_FOLDERS},
 	  {SANDBOX_IN_QUEUE, "info", OS_SANDBOX_LIST}, /* synced before a number is reused */
-	  {SANDBOX_IN_QUEUE, "local", OS_SANDBOX_LIST | OS_SANDBOX_FOLDERS}}},
+	  {SANDBOX_IN_QUEUE, "local", OS_SANDBOX_LIST | OS_SANDBOX_FOLDERS},
+	  {SANDBOX_IN_QUEUE, "handed", KEEP | OS_SANDBOX_FOLDERS}}},
 	{"send",
 	 OS_SANDBOX_OPEN | OS_SANDBOX_CHANGE | OS_SANDBOX_ANSWER,
 	 {{SANDBOX_IN_QUEUE, "intd", KEEP},

@@ -116,8 +116,7 @@ int mail_template_values(struct str recipient, struct mail_template_recipient *s
 		return -EINVAL;
 	(void)mail_domain_form(parts.domain, &storage->domain);
 	mail_localpart_tag(parts.local, &tag);
-	if (tag.length > sizeof storage->tag)
-		return -EINVAL;
+	_Static_assert(sizeof storage->tag >= sizeof storage->local.text, "no tag is longer");
 	if (tag.length > 0)
 		memcpy(storage->tag, buffer_data(&tag), tag.length);
 	*out = (struct mail_template_values){

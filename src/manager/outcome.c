@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 #include "manager/outcome.h"
+#include "queue/control/trigger_name.h"
 #include "log/event.h"
 #include "mail/localpart.h"
 #include "mail/verdict.h"
@@ -8,6 +9,7 @@
 
 enum { INTERRUPTIONS = 3 }; /* after so many it waits as after any failure */
 
+static const int64_t NODES_AGAIN_US = 5 * SECOND_US;
 static const int64_t INTERRUPTED_US = 2 * SECOND_US;
 
 bool outcome_is_open(const struct queue_delivery *delivery)
@@ -133,6 +135,16 @@ static void schedule_next_attempt(struct arena *arena, struct queue_delivery *de
 	end_if_late(arena, delivery, terms);
 }
 
+/* For nodes it waits until their trigger is released; its time only counts once nobody knows any
+ * more that it was, as after a restart. To ask costs next to nothing. */
+static bool is_for_nodes(const struct queue_delivery *delivery)
+{
+	enum queue_trigger_kind kind = queue_trigger_kind(delivery->trigger);
+
+	return delivery->outcome == QUEUE_WAIT &&
+	       (kind == QUEUE_TRIGGER_NODES || kind == QUEUE_TRIGGER_NODE);
+}
+
 void outcome_report(struct arena *arena, struct queue_delivery *delivery,
 		    const struct ipc_job_report *report, const struct outcome_terms *terms)
 {
@@ -149,6 +161,8 @@ void outcome_report(struct arena *arena, struct queue_delivery *delivery,
 		break;
 	default:
 		schedule_next_attempt(arena, delivery, terms);
+		if (is_for_nodes(delivery) && delivery->until_us > terms->now_us + NODES_AGAIN_US)
+			delivery->until_us = terms->now_us + NODES_AGAIN_US;
 	}
 }
 

@@ -88,6 +88,8 @@ static int open_queue_process(struct child *child)
 	if (error == 0)
 		error = queue_lock_take(child, program->store, "queue");
 	if (error == 0)
+		error = queue_store_make_folders(program->store);
+	if (error == 0)
 		error = refuse_half_repaired(program->store);
 	return error;
 }

@@ -31,8 +31,8 @@ static int open_store_of_manager(struct send_program *program)
 	error = queue_lock_take(program->child, program->store, "send");
 	for (size_t i = 1; error == 0 && i < config->transport_count; i++)
 		error = queue_store_add_service(program->store, config->transports[i].name);
-	/* on a full disk the directories of the cleaner can wait */
-	if (error == 0 && queue_store_make_aside(program->store) < 0)
+	/* on a full disk the folders of the cleaner can wait */
+	if (error == 0 && queue_store_make_folders(program->store) < 0)
 		log_event(EVENT_QUEUE_ERROR, log_string(operation, "make directories"));
 	return error;
 }

@@ -35,6 +35,8 @@
 #include "mail/package.h"
 #include "queue/message.h"
 
+enum { QUEUE_HANDED_NODES_MAX = 4096 }; /* that have ever handed over, and were not forgotten */
+
 #define QUEUE_HANDED_FOLDER "handed"
 #define QUEUE_PEERS_FOLDER  "peers"
 

@@ -24,14 +24,17 @@ static int set_message_aside(struct repair *repair, uint64_t number, const char 
 
 /* Whether the message can be kept: 0, -EBADMSG or another -errno. Damaged data can: they are held
  * when they are to be delivered. */
-static int judge_message_at_place(struct repair *repair, uint64_t number, unsigned place)
+static int judge_message_at_place(struct repair *repair, uint64_t number, unsigned place,
+				  const struct os_file_info *info)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
 	struct queue_control *control;
 	int result = repair_load(repair, place, number, &text, &control);
 
-	if (result == 0)
-		queue_control_free(control);
+	if (result < 0)
+		return result;
+	result = repair_link_package(repair, control->envelope, place, info);
+	queue_control_free(control);
 	return result;
 }
 
@@ -104,7 +107,7 @@ static int check_message_at_place(struct repair *repair, unsigned place, uint64_
 	int result;
 
 	tell_differences(repair, place, number);
-	result = judge_message_at_place(repair, number, place);
+	result = judge_message_at_place(repair, number, place, info);
 	if (result == -EBADMSG)
 		return set_damaged_aside(repair, place, number, is_true);
 	if (result < 0)

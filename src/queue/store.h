@@ -52,8 +52,8 @@
  *
  * Only the process "queue" makes names in pid, todo and handed, and removes names in pid, todo,
  * handed and, at the end of a message, mess. Only "send" makes names in mess, makes and removes
- * names in intd, info, local, remote, bounce, trigger, peers, damaged and litter, and writes control
- * files.
+ * names in intd, info, local, remote, bounce, trigger, peers, damaged and litter, and writes
+ * control files.
  */
 #ifndef QUEUE_STORE_H
 #define QUEUE_STORE_H
@@ -123,8 +123,9 @@ const char *queue_sync_name(enum queue_sync sync);
  */
 MUST_CHECK int queue_store_add_service(struct queue_store *store, const char *service);
 
-/* The same for damaged/ and litter/. */
-MUST_CHECK int queue_store_make_aside(const struct queue_store *store);
+/* The same for folders that a queue of an earlier version does not have: damaged/, litter/, handed/
+ * and peers/. Before the process is confined. */
+MUST_CHECK int queue_store_make_folders(const struct queue_store *store);
 
 enum queue_folder {
 	QUEUE_MESS,

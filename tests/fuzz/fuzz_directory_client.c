@@ -52,11 +52,12 @@ static void refused(void *context)
 	scene.dialed(scene.context, -ECONNREFUSED, "no more", NULL);
 }
 
-static struct directory_dial *dial(void *context, const char *server, directory_dialed *dialed,
-				   void *dialed_context)
+static struct directory_dial *dial(void *context, const char *server, const char *name,
+				   directory_dialed *dialed, void *dialed_context)
 {
 	bool is_first = scene.dial.call == NULL;
 
+	(void)name;
 	(void)context;
 	(void)server;
 	scene.dialed = dialed;

@@ -173,7 +173,7 @@ static void make_queue(void)
 	expect(scratch_make(base), "a directory");
 	snprintf(path, sizeof path, "%s/queue", base);
 	expect(queue_store_open(path, &options, &store, NULL), "a queue");
-	expect(queue_store_make_aside(store), "damaged/");
+	expect(queue_store_make_folders(store), "damaged/");
 	expect(queue_intake_open(store, &intake_options, &intake), "an intake");
 	queued = enqueue(intake);
 	waiting = enqueue(intake);

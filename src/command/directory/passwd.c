@@ -333,8 +333,10 @@ int command_directory_passwd(const struct command *command, int argc, char **arg
 	    directory_key_normalize(DIRECTORY_USER, str_from(argv[options.common.first]),
 				    &job.name) < 0)
 		problem = "no user can have that name";
-	if (problem != NULL)
+	if (problem != NULL) {
+		buffer_clear(&job.name); /* has what came before what is wrong */
 		return command_usage(command, problem);
+	}
 	if (!command_directory_open(options.common.config_file, &job.directory)) {
 		buffer_clear(&job.name);
 		return COMMAND_FAILED;

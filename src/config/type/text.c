@@ -179,9 +179,9 @@ const struct config_type config_type_local_part = {
 	.parse = parse_local_part_text,
 	.print = config_type_print_text};
 
-static struct config_complaint parse_node_group(const struct config_setting *setting,
-						const struct config *config, struct str text,
-						void *place)
+static struct config_complaint parse_group_of_nodes(const struct config_setting *setting,
+						    const struct config *config, struct str text,
+						    void *place)
 {
 	(void)setting;
 	if (text.length > 0 && !config_text_is_short_name(text))
@@ -193,12 +193,12 @@ const struct config_type config_type_node_group = {
 	.name = "group of nodes",
 	.allowed = "1 to 32 of a-z, 0-9, '-', '_', or empty",
 	.size = sizeof(char *),
-	.parse = parse_node_group,
+	.parse = parse_group_of_nodes,
 	.print = config_type_print_text};
 
-static struct config_complaint parse_node_name(const struct config_setting *setting,
-					       const struct config *config, struct str text,
-					       void *place)
+static struct config_complaint parse_name_of_node(const struct config_setting *setting,
+						  const struct config *config, struct str text,
+						  void *place)
 {
 	(void)setting;
 	if (text.length > 0 && !mail_node_is_valid(text))
@@ -210,7 +210,7 @@ const struct config_type config_type_node_name = {
 	.name = "name of a node",
 	.allowed = "1 to 64 of a-z, 0-9, '-', '.', not \".\" or \"..\", or empty",
 	.size = sizeof(char *),
-	.parse = parse_node_name,
+	.parse = parse_name_of_node,
 	.print = config_type_print_text};
 
 /* Delimiters are characters that addresses may have without quotes, but not '.', since "first.last"

@@ -67,6 +67,7 @@ static const struct rights table[] = {
 	  {RIGHTS_QUEUE, "handed", true},
 	  {RIGHTS_QUEUE, "info", false},
 	  {RIGHTS_QUEUE, "local", false},
+	  {RIGHTS_QUEUE, "handed", true},
 	  {RIGHTS_SYSTEM, "/proc/fs/ext4", false}}},
 	{"send",
 	 "owner",

@@ -7,6 +7,7 @@
 #include "dns/search.h"
 #include "os/socket/socket.h"
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
@@ -30,6 +31,7 @@ struct directory_dial {
 	void *context;
 	enum phase phase;
 	char host[DNS_NAME_SIZE];
+	char name[DNS_NAME_SIZE]; /* that the certificate must have */
 	uint16_t port;
 	struct dns_search *search;
 	union os_socket_address addresses[DNS_SERVERS_MAX];
@@ -169,7 +171,7 @@ static void on_dial_event(void *context, unsigned events)
 		return;
 	}
 	dial->phase = PHASE_SHAKE;
-	dial->connection = tls_connection_new(dial->dialer->tls, dial->socket, dial->host);
+	dial->connection = tls_connection_new(dial->dialer->tls, dial->socket, dial->name);
 	tls_connection_on_resume(dial->connection, shake_hands_with_server, dial);
 	shake_hands_with_server(dial);
 }
@@ -267,7 +269,7 @@ static bool parse_dialed_server(struct directory_dial *dial, struct str server)
 }
 
 static struct directory_dial *dial_directory_server(void *context, const char *server,
-						    directory_dialed *dialed, void *dialed_context)
+						    const char *name, directory_dialed *dialed, void *dialed_context)
 {
 	struct directory_tls_dialer *dialer = context;
 	struct directory_dial *new = memory_alloc_zero(1, sizeof *new);
@@ -279,6 +281,7 @@ static struct directory_dial *dial_directory_server(void *context, const char *s
 	new->timer = os_timer_new(dialer->loop, on_dial_timeout, new);
 	if (!parse_dialed_server(new, str_from(server)))
 		explain_dial_failure(new, -EINVAL, "no HOST:PORT");
+	snprintf(new->name, sizeof new->name, "%s", name != NULL ? name : new->host);
 	new->task = (struct os_task){.call = begin_dial, .context = new};
 	os_loop_defer(dialer->loop, &new->task);
 	DL_APPEND2(dialer->dials, new, previous, next);

@@ -3,7 +3,7 @@
  * directory/client/dialer.h - connections to directory servers on other machines, by mutual TLS.
  *
  * The addresses of a host are tried one after the other. The server's certificate must match the
- * dialled name or address. A connection counts as established when the server has begun to speak:
+ * name that the caller expects, or else the dialled name or address. A connection counts as established when the server has begun to speak:
  * with TLS 1.3 (RFC 8446 section 4.4.2.4) the client learns only then that it was accepted.
  */
 #ifndef DIRECTORY_CLIENT_DIALER_H

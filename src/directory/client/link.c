@@ -288,7 +288,8 @@ void client_connect(struct directory_client *client)
 	}
 	if (client->dialer == NULL)
 		panic("no dialer for %s", server);
-	client->dial = client->dialer->dial(client->dialer->context, server, on_dialed, client);
+	client->dial = client->dialer->dial(client->dialer->context, server, NULL, on_dialed,
+					      client);
 }
 
 /* --- writing --- */

@@ -38,10 +38,11 @@ typedef void directory_dialed(void *context, int error, const char *reason,
  * time. */
 struct directory_dial;
 struct directory_dialer {
-	/* Connects to "HOST:PORT", looking up the name. Calls DIALED once, never before returning,
-	 * unless the dial is cancelled. The dial is invalid after that. */
-	struct directory_dial *(*dial)(void *context, const char *server, directory_dialed *dialed,
-				       void *dialed_context);
+	/* Connects to "HOST:PORT", looking up the name. The server's certificate must have NAME, or
+	 * if that is NULL the host. Calls DIALED once, never before returning, unless the dial is
+	 * cancelled. The dial is invalid after that. */
+	struct directory_dial *(*dial)(void *context, const char *server, const char *name,
+				       directory_dialed *dialed, void *dialed_context);
 	void (*cancel)(struct directory_dial *dial);
 	void *context;
 };

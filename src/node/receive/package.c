@@ -158,7 +158,7 @@ static int write_control_text(const struct node_package *package, struct buffer 
 	return error;
 }
 
-static void commit_package(struct node_package *package)
+static void commit_whole_package(struct node_package *package)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
 	int error;
@@ -205,7 +205,7 @@ static void advance_package(struct node_package *package)
 	if (session->coming == package || package->is_whole)
 		node_link_pause(session->link, false);
 	if (package->is_whole)
-		commit_package(package);
+		commit_whole_package(package);
 }
 
 static void on_queue_answer(void *context, int result)
@@ -224,7 +224,7 @@ static void on_queue_answer(void *context, int result)
 }
 
 /* Parses TEXT: whether it can be taken. */
-static bool read_package(struct node_package *package, struct str text)
+static bool read_control_text(struct node_package *package, struct str text)
 {
 	struct mail_package wanted;
 	int error = queue_control_parse(text, &package->control, NULL);
@@ -259,7 +259,7 @@ bool node_package_begin(struct node_session *session, struct str name, struct st
 	memcpy(package->name, name.data, name.length);
 	DL_APPEND2(session->packages, package, previous, next);
 	session->coming = package;
-	if (read_package(package, text))
+	if (read_control_text(package, text))
 		queue_client_open(session->receiver->parts.queue, &package->message);
 	return true;
 }

@@ -112,7 +112,7 @@ static void fill_output(void *context)
 
 /* --- what the node says --- */
 
-static void on_kept(void *context, struct str package, struct str text)
+static void on_receiver_kept(void *context, struct str package, struct str text)
 {
 	struct node_peer *peer = context;
 	struct node_sent *sent = node_sent_find(peer, package);
@@ -208,7 +208,8 @@ static void on_later(void *context, struct str package, struct str status, struc
 	node_link_send(peer->link);
 }
 
-static const struct node_client_handler client_handler = {on_kept, on_ready, on_took, on_later};
+static const struct node_client_handler client_handler = {on_receiver_kept, on_ready, on_took,
+							  on_later};
 
 /* --- the connection --- */
 
@@ -255,8 +256,8 @@ static void on_receiver_lost(void *context, const char *reason)
 static const struct node_link_handler link_handler = {read_from_receiver, fill_output,
 						      on_receiver_lost, ping_receiver};
 
-static void on_dialed(void *context, int error, const char *reason,
-		      const struct directory_transport *transport)
+static void on_receiver_dialed(void *context, int error, const char *reason,
+			       const struct directory_transport *transport)
 {
 	struct node_peer *peer = context;
 	struct node_sender *sender = peer->sender;
@@ -270,6 +271,7 @@ static void on_dialed(void *context, int error, const char *reason,
 		dial_later(peer);
 		return;
 	}
+	set_trouble(peer, "it has not said yet what it has");
 	node_client_begin(
 		&peer->client, &client_handler, peer, config_node_name(sender->parts.config),
 		peer->name,
@@ -293,7 +295,7 @@ static void dial_peer(void *context)
 		return; /* until that changes */
 	}
 	peer->dial = sender->parts.dialer->dial(sender->parts.dialer->context, node->address,
-						on_dialed, peer);
+						peer->name, on_receiver_dialed, peer);
 }
 
 void node_peer_connect(struct node_peer *peer)

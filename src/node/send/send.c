@@ -150,7 +150,7 @@ static bool hear_peered(struct node_sender *sender, struct unpack body)
 	return true;
 }
 
-static bool hear_settled(struct node_sender *sender, struct unpack body)
+static bool hear_settled_deliveries(struct node_sender *sender, struct unpack body)
 {
 	uint32_t numbers[1000];
 
@@ -179,7 +179,7 @@ static bool hear_send(void *context, enum ipc_job type, struct str body)
 	if (type == IPC_JOB_RUN)
 		return hear_run(context, unpack);
 	return type == IPC_JOB_PEERED ? hear_peered(context, unpack)
-				      : hear_settled(context, unpack);
+				      : hear_settled_deliveries(context, unpack);
 }
 
 const struct deliver_helper_handler node_sender_handler = {

@@ -89,6 +89,8 @@ int cleaner_rebuild(const struct queue_cleaner *cleaner, const struct remains *r
 		return link_copy(cleaner, remains);
 	buffer_append_str(&text, buffer_view(&remains->text));
 	before = text.length;
+	if (remains->envelope->is_mapped) /* by the node that handed it over */
+		return cleaner_write_control(cleaner->store, remains->number, buffer_view(&text));
 	result = cleaner_map_later(&text, remains->envelope->envelope,
 				   "its control file was lost: nobody knows what was delivered");
 	if (result == 0 && remains->envelope->has_checksum)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* Free names in damaged/ and litter/, for files that leave their places. */
 #include "os/file/file.h"
+#include "queue/handed.h"
 #include "queue/internal.h"
 #include <errno.h>
 #include <stdio.h>
@@ -38,9 +39,10 @@ int queue_store_aside_name(const struct queue_store *store, const char *aside, c
 	return queue_store_find_aside(store, aside, path, 0, out);
 }
 
-int queue_store_make_aside(const struct queue_store *store)
+int queue_store_make_folders(const struct queue_store *store)
 {
-	static const char *const names[] = {QUEUE_DAMAGED, QUEUE_LITTER};
+	static const char *const names[] = {QUEUE_DAMAGED, QUEUE_LITTER, QUEUE_HANDED_FOLDER,
+					    QUEUE_PEERS_FOLDER};
 	bool is_new = false;
 
 	for (size_t i = 0; i < COUNT_OF(names); i++) {

@@ -41,8 +41,8 @@ static int make_node_directory(struct queue_intake *intake, struct handed_node *
 }
 
 /* After a failed sync nobody can say whether the directory's name is durable, or ever will be: it
- * gets it anew. Another node's name begins with no '_', so what a crash leaves there is nobody's.
- */
+ * gets it anew. A node's name has no '_', so what a crash leaves there is nobody's. A confined
+ * process may not rename folders: then the node is greeted after the next start. */
 static int rename_node_directory(struct queue_intake *intake, const struct handed_node *node)
 {
 	char path[QUEUE_PATH_SIZE];
@@ -157,7 +157,8 @@ static int remove_undone(struct queue_intake *intake, struct handed_node *node)
 	return 0;
 }
 
-static int await(struct queue_intake *intake, struct handed_node *node, uint64_t *durable_out)
+static int await_greeting(struct queue_intake *intake, struct handed_node *node,
+			  uint64_t *durable_out)
 {
 	node->durable = queue_intake_await(intake);
 	*durable_out = node->durable;
@@ -188,7 +189,7 @@ int queue_handed_greet(struct queue_intake *intake, struct str name, uint64_t ep
 		return -EMFILE;
 	if (epoch != node->epoch || run != node->run) {
 		result = make_run(intake, node, epoch, run);
-		return result < 0 ? result : await(intake, node, durable_out);
+		return result < 0 ? result : await_greeting(intake, node, durable_out);
 	}
 	if (queue_intake_durable(intake) < node->durable) {
 		*durable_out = node->durable;
@@ -196,23 +197,23 @@ int queue_handed_greet(struct queue_intake *intake, struct str name, uint64_t ep
 	}
 	if (!node->is_run_durable && node->failures != queue_spare_epoch(intake)) {
 		result = make_run_again(intake, node);
-		return result < 0 ? result : await(intake, node, durable_out);
+		return result < 0 ? result : await_greeting(intake, node, durable_out);
 	}
 	node->is_run_durable = true;
 	node->is_new = false;
 	if (!is_synced || queue_intake_must_prove(intake))
-		return await(intake, node, durable_out);
+		return await_greeting(intake, node, durable_out);
 	result = remove_old_run(intake, node);
 	if (result < 0 || node->undone == 0)
 		return result;
 	/* their removal from todo/ may have come after the last sync */
 	if (!node->is_undoing) {
 		node->is_undoing = true;
-		return await(intake, node, durable_out);
+		return await_greeting(intake, node, durable_out);
 	}
 	node->is_undoing = false;
 	result = remove_undone(intake, node);
-	return result < 0 ? result : await(intake, node, durable_out);
+	return result < 0 ? result : await_greeting(intake, node, durable_out);
 }
 
 void queue_handed_numbers(const struct queue_control *control, struct buffer *out)

@@ -9,8 +9,6 @@
 #include "queue/handed.h"
 #include "queue/internal.h"
 
-enum { HANDED_NODES_MAX = 4096 };
-
 struct handed_node {
 	char name[MAIL_NODE_MAX + 1];
 	uint64_t epoch; /* of the run file; 0: there is none */

@@ -187,18 +187,6 @@ static int load_handed_node(void *context, const char *name)
 	return result;
 }
 
-/* A queue of an earlier version has neither folder. */
-static int make_folders_of_nodes(const struct queue_store *store)
-{
-	int result = os_file_make_directory(store->directory, QUEUE_PEERS_FOLDER);
-
-	if (result == 0 || result == -EEXIST) /* last: its absence tells the next start */
-		result = os_file_make_directory(store->directory, QUEUE_HANDED_FOLDER);
-	if (result == 0 || result == -EEXIST)
-		result = os_file_sync_directory(store->directory, ".");
-	return result;
-}
-
 int queue_handed_load(struct queue_intake *intake)
 {
 	int result;
@@ -206,5 +194,5 @@ int queue_handed_load(struct queue_intake *intake)
 	intake->handed = memory_alloc_zero(1, sizeof *intake->handed);
 	result = os_file_list(intake->store->directory, QUEUE_HANDED_FOLDER, load_handed_node,
 			      intake);
-	return result == -ENOENT ? make_folders_of_nodes(intake->store) : result;
+	return result == -ENOENT ? queue_store_make_folders(intake->store) : result;
 }

@@ -20,7 +20,7 @@ struct handed_node *handed_node_add(struct queue_intake *intake, struct str name
 
 	if (node != NULL)
 		return node;
-	if (HASH_COUNT(intake->handed->nodes) >= HANDED_NODES_MAX)
+	if (HASH_COUNT(intake->handed->nodes) >= QUEUE_HANDED_NODES_MAX)
 		return NULL;
 	node = memory_alloc_zero(1, sizeof *node);
 	memcpy(node->name, name.data, name.length);

@@ -63,6 +63,13 @@ MUST_CHECK int repair_set_names_aside(struct repair *repair, uint64_t number, co
 /* Removes the local and remote names of NUMBER. */
 MUST_CHECK int repair_drop_sides(const struct repair *repair, uint64_t number);
 
+struct os_file_info;
+/* package.c: the message's name in handed/, if it has one, leads to its data file, which is INFO.
+ */
+MUST_CHECK int repair_link_package(const struct repair *repair,
+				   const struct mail_envelope *envelope, unsigned place,
+				   const struct os_file_info *info);
+
 /* out.c: steps 1 to 3 for the group, which is then empty. */
 MUST_CHECK int repair_out(struct repair *repair);
 /* Resumes the moves in repair/ that were interrupted before step 3 was done. */

@@ -199,6 +199,8 @@ void server_notice_send(struct queue_server *server);
 void server_notice_missed(void *context);
 void server_removed_send(void *context);
 void server_removed_settle(void *context);
+/* After each group: what is durable by now, and what waited for that to go on. */
+void server_removed_tell(struct queue_server *server);
 /* A group is to come soon. */
 void server_settle_soon(struct queue_server *server);
 /* Files of ended messages, if there are any, do not wait for a message to come. */

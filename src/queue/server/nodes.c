@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NODES_MAX = 4096 };
-
 static int compare_serials(const struct queue_handed_serial *a, const struct queue_handed_serial *b)
 {
 	if (a->epoch != b->epoch)
@@ -51,7 +49,7 @@ static struct server_node *find_or_add_node(struct queue_server *server, struct 
 {
 	struct server_node *node = find_node(server, name);
 
-	if (node != NULL || HASH_COUNT(server->nodes) >= NODES_MAX)
+	if (node != NULL || HASH_COUNT(server->nodes) >= QUEUE_HANDED_NODES_MAX)
 		return node;
 	node = memory_alloc_zero(1, sizeof *node);
 	memcpy(node->name, name.data, name.length);

@@ -190,6 +190,8 @@ static int mend_envelope(const struct queue_store *store, uint64_t number, struc
 	if (result == 0 && (!control->has_checksum || control->envelope->size != offset ||
 			    is_of_later(buffer_view(text), control->envelope->id)))
 		result = -EBADMSG;
+	if (result == 0) /* without the map of a package: the control file has its own */
+		buffer_truncate(&own, control->head.length);
 	queue_control_free(control);
 	if (result < 0)
 		return result == -EIO ? result : -EBADMSG;

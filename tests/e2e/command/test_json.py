@@ -95,6 +95,7 @@ def queued(node, run):
     made.start()
     for words in ("--table domain a.test kind=local service=maildir", "ann@a.test kind=mailbox user=ann quota=1G",
                   f"--table user ann server=s1 password={HASH}", "--table server s1 service=maildir",
+                  "--table node a1 address=a1.test:627 group=core group=out", "--table node 7 address=192.0.2.7:627",
                   "bob@a.test kind=forward target=ann@a.test target=x@b.test",
                   "all@a.test kind=list owner=ann@a.test verp=yes", "--table member all@a.test;ann@a.test",
                   "lost@a.test kind=alias target=nobody@a.test"):
@@ -126,6 +127,7 @@ def invocations(node, message):
         "limits": [["limits"]],
         "mailbox list": [], "mailbox status": [], "mailbox repair": [],  # likewise
         "mailq": [["mailq"]],
+        "node list": [["node", "list"], ["node", "list", "core"]],
         "queue list": [["queue", "list"], ["queue", "list", "--user", "nobody"]],
         "queue show": [["queue", "show", message["id"]]],
         "queue stats": [["queue", "stats"], ["queue", "stats", "--by", "reason"],

@@ -2,8 +2,11 @@
 """Mail that nodes hand over to each other: taken in here, mapped there, stored elsewhere."""
 
 import collections
+import contextlib
+import os
 import random
 import re
+import signal
 import time
 
 import pytest
@@ -100,9 +103,70 @@ def test_kills_lose_nothing_and_double_nothing(cluster):
             cluster[name].kill(program)
     print(f"{len(sent)} messages")
     assert len(sent) > 30
-    wait_until(lambda: len(cluster["box"].maildir("bob@a.test").files()) >= len(sent), "all have come", 60)
+    try:
+        wait_until(lambda: len(cluster["box"].maildir("bob@a.test").files()) >= len(sent), "all have come", 60)
+    except AssertionError:
+        for name in cluster.names:
+            print(name, cluster.queue(name), cluster.handed(name))
+        raise
     is_over(cluster)
     counts = collections.Counter(re.search(rb"^Subject: (\d+)$", message, re.M).group(1)
                                  for message in cluster["box"].maildir("bob@a.test").messages())
     assert set(sent) <= set(counts), "lost"
     assert [subject for subject, count in counts.items() if count > 1] == []
+
+
+def test_a_node_is_known_by_its_own_name(cluster):
+    """Not by where it is: another one at its address gets nothing."""
+    cluster.put("box", address=f"127.0.0.1:{cluster.ports['edge']}")
+    cluster["core"].log.wait("node_unreached", node="box.test")
+    cluster["core"].kill("handover")
+    event = cluster["core"].log.wait("node_unreached", node="box.test", count=2)[-1]
+    assert "box.test" in event["reason"] or "match" in event["reason"], event
+
+
+def test_a_node_that_may_have_it_is_asked(cluster):
+    """Core's queue stands still while it has a package: only core gets it, once, when it goes on."""
+    with stopped(cluster["core"], "queue"):
+        assert send(cluster["edge"], "bob@a.test").startswith("250")
+        time.sleep(1)  # it is there by now, and not answered
+        cluster["edge"].kill_and_wait("handover")
+        cluster["edge"].log.wait("trigger_set", trigger="node.core.test")
+        [waiting] = wait_until(lambda: cluster.queue("edge"), "it waits")
+        assert "node.core.test" in str(waiting), waiting
+    cluster["box"].maildir("bob@a.test").wait()
+    is_over(cluster)
+    assert len(cluster["box"].maildir("bob@a.test").messages()) == 1
+
+
+@contextlib.contextmanager
+def stopped(made, *programs):
+    pids = [pid for program in programs for pid in made.pids(program)]
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for pid in pids:
+            os.kill(pid, signal.SIGCONT)
+
+
+def test_a_node_in_doubt_is_given_up_after_a_while(node, ground):
+    """Of two nodes that map, one stands still with a package: the other one gets it, and what stood still
+    does not take it any more."""
+    cluster = Cluster(node, ground, {"box": "box out", "edge": "", "one": "core", "two": "core"}, doubt="3s")
+    for name in ("one", "two"):
+        cluster.wait_ready("edge", name)
+    cluster.put("two", state="away")
+    cluster["edge"].log.wait("node_ready", node="one.test")
+    with stopped(cluster["one"], "queue"):
+        assert send(cluster["edge"], "bob@a.test").startswith("250")
+        time.sleep(1)
+        cluster.put("two", state="active")
+        cluster["edge"].kill_and_wait("handover")
+        cluster["box"].maildir("bob@a.test").wait()
+        assert cluster["edge"].log.find("node_doubt", node="one.test")
+    for name in ("edge", "two", "box", "one"):
+        cluster[name].wait_empty()
+    cluster.wait_settled()
+    assert len(cluster["box"].maildir("bob@a.test").messages()) <= 2

@@ -77,8 +77,8 @@ class Cluster:
 
     def put(self, name, groups=None, **fields):
         groups = self.groups[name] if groups is None else groups
-        self.run("node", "put", f"{name}.test", f"address=127.0.0.1:{self.ports[name]}",
-                 *(f"group={group}" for group in groups),
+        fields.setdefault("address", f"127.0.0.1:{self.ports[name]}")
+        self.run("node", "put", f"{name}.test", *(f"group={group}" for group in groups),
                  *(f"{field}={value}" for field, value in fields.items()))
 
     def queue(self, name):

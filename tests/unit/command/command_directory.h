@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: ISC
-/* tests/unit/command/command_directory.h - a process that answers as the directory, from records in
- * memory. */
+/*
+ * tests/unit/command/command_directory.h - a process "directory" beside the commands, whose data
+ * are in memory.
+ */
 #ifndef TESTS_UNIT_COMMAND_DIRECTORY_H
 #define TESTS_UNIT_COMMAND_DIRECTORY_H
 
-/* It listens at PATH, with no records. */
-void command_directory_begin(const char *path);
-/* Does nothing if it was not begun. */
-void command_directory_end(void);
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* Serves at RUN/directory by the configuration FILE, until command_directory_end(). Unless it IS_UP
+ * its data cannot be reached. */
+pid_t command_directory_begin(const char *file, const char *run, bool is_up);
+void command_directory_end(pid_t pid);
 
 #endif

@@ -6,11 +6,14 @@
 #include "test.h"
 #include "unit/queue/listing/listing_scene.h"
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { SECONDS_MAX = 30, BIRTH_DIGITS = 12 };
 
 static const char *root;
+static char loopback[20];   /* an address that no other test has */
 static uint64_t places[32]; /* bytes in each */
 static size_t place_count;
 
@@ -25,8 +28,11 @@ static int note_place(void *context, const struct listing_count *count)
 void command_names_begin(const char *directory)
 {
 	int64_t oldest_us;
+	pid_t pid = getpid();
 
 	root = directory;
+	snprintf(loopback, sizeof loopback, "127.%d.%d.%d", 1 + (pid >> 16) % 250, pid >> 8 & 0xff,
+		 pid & 0xff);
 	place_count = 0;
 	assert_int_equal(listing_count(listing_scene_store, note_place, NULL, &oldest_us), 0);
 }
@@ -111,16 +117,73 @@ static bool take_now(struct str *rest, struct buffer *out)
 	return true;
 }
 
-/* The sum of a control file, in which its message's number is. */
-static bool take_sum(struct str *rest, struct buffer *out)
+/* "22:25:01.480", in a transcript. */
+static bool take_time_of_day(struct str *rest, struct buffer *out)
 {
-	static const char form[] = "sum: bcbc86f4 ";
-	size_t length = strlen(form);
+	static const char form[] = "00:00:00.000 ";
 
-	if (!str_starts_with(*rest, str_slice(form, length)))
+	if (rest->length < strlen(form))
 		return false;
-	buffer_append_format(out, "%sSUM", form);
-	while (length < rest->length && isxdigit((unsigned char)rest->data[length]))
+	for (size_t i = 0; i < strlen(form); i++)
+		if (form[i] == '0' ? !isdigit((unsigned char)rest->data[i])
+				   : form[i] != rest->data[i])
+			return false;
+	buffer_append_string(out, "TIME ");
+	*rest = str_skip(*rest, strlen(form));
+	return true;
+}
+
+/* What follows these words is another in each run. */
+static bool take_chance(struct str *rest, struct buffer *out)
+{
+	static const struct {
+		const char *form, *name;
+	} all[] = {
+		{"sum: bcbc86f4 ", "SUM"}, /* of a control file, in which its message's number is */
+		{"identity     ", "IDENTITY"},   {"MAINPID=", "PID"},
+		{"memory-1+", "HASH"},          /* of the configuration, in which paths are */
+		{"seconds      ", "SECONDS"},   /* for which a directory has run */
+		{"connected    ", "CONNECTED"}, /* the last one may not have gone yet */
+		{"\"connected\":", "CONNECTED"}, {"\"seconds\":", "SECONDS"},
+		{"\"ttl_ms\":", "MS"},       /* what is left of it */
+		{"\"session\":", "SESSION"}, /* of one of several processes */
+	};
+
+	for (size_t i = 0; i < COUNT_OF(all); i++) {
+		size_t length = strlen(all[i].form);
+
+		if (!str_starts_with(*rest, str_from(all[i].form)))
+			continue;
+		while (length < rest->length && (isxdigit((unsigned char)rest->data[length]) ||
+						 memchr("+-", rest->data[length], 2) != NULL))
+			length++;
+		if (length == strlen(all[i].form))
+			continue;
+		buffer_append_format(out, "%s%s", all[i].form, all[i].name);
+		*rest = str_skip(*rest, length);
+		return true;
+	}
+	return false;
+}
+
+/* "1796075109.M306906P20256Q2Ia7a215.mx.test", the name of a file in a mailbox, with the sum of its
+ * message at the end. */
+static bool take_copy(struct str *rest, struct buffer *out)
+{
+	static const char digits[] = "0123456789";
+	size_t length = 0;
+
+	while (length < rest->length && strchr(digits, rest->data[length]) != NULL)
+		length++;
+	if (length < 10 || !str_starts_with(str_skip(*rest, length), STR(".M")))
+		return false;
+	buffer_append_string(out, "COPY");
+	while (length < rest->length && rest->data[length] != ',')
+		length++;
+	while (length < rest->length && !str_starts_with(str_skip(*rest, length), STR("I=")))
+		buffer_append_byte(out, rest->data[length++]);
+	for (length += length < rest->length ? 2 : 0;
+	     length < rest->length && isxdigit((unsigned char)rest->data[length]);)
 		length++;
 	*rest = str_skip(*rest, length);
 	return true;
@@ -148,8 +211,12 @@ void command_names_append(struct str text, struct buffer *out)
 		if (str_starts_with(text, str_from(root))) {
 			buffer_append_byte(out, '@');
 			text = str_skip(text, strlen(root));
-		} else if (!take_sum(&text, out) && !take_process(&text, out) &&
-			   !take_now(&text, out) && !take_new_id(&text, out) &&
+		} else if (str_starts_with(text, str_from(loopback))) {
+			buffer_append_string(out, "LOOPBACK");
+			text = str_skip(text, strlen(loopback));
+		} else if (!take_chance(&text, out) && !take_process(&text, out) &&
+			   !take_now(&text, out) && !take_copy(&text, out) &&
+			   !take_time_of_day(&text, out) && !take_new_id(&text, out) &&
 			   !take_number(&text, out)) {
 			buffer_append_string(out, text.data[0] == '\r' ? "<CR>" : "");
 			if (text.data[0] != '\r')
@@ -162,15 +229,22 @@ void command_names_append(struct str text, struct buffer *out)
 void command_names_replace(struct str text, struct buffer *out)
 {
 	for (size_t i = 0; i < text.length; i++) {
-		bool is_number = text.data[i] == 'M' && i + 1 < text.length &&
-				 isdigit((unsigned char)text.data[i + 1]);
+		bool is_number =
+			text.data[i] == 'M' && i + 1 < text.length &&
+			isdigit((unsigned char)text.data[i + 1]) &&
+			(i == 0 || !isalnum((unsigned char)text.data[i - 1])) &&
+			(i + 2 == text.length || !isalnum((unsigned char)text.data[i + 2]));
 
 		if (is_number)
 			buffer_append_number(out, listing_scene_numbers[text.data[++i] - '0']);
 		else if (text.data[i] == '@' &&
-			 (i == 0 || text.data[i - 1] == ' ' || text.data[i - 1] == '='))
+			 (i == 0 || text.data[i - 1] == ' ' || text.data[i - 1] == '=' ||
+			  text.data[i - 1] == '"' || text.data[i - 1] == ':'))
 			buffer_append_string(out, root);
-		else
+		else if (str_starts_with(str_skip(text, i), STR("LOOPBACK"))) {
+			buffer_append_string(out, loopback);
+			i += strlen("LOOPBACK") - 1;
+		} else
 			buffer_append_byte(out, text.data[i]);
 	}
 }

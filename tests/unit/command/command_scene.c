@@ -4,12 +4,16 @@
 #include "command/command.h"
 #include "command_directory.h"
 #include "command_names.h"
+#include "command_node.h"
+#include "command_programs.h"
+#include "command_scene_internal.h"
 #include "os/clock.h"
 #include "queue/listing/listing.h"
 #include "test.h"
 #include "unit/queue/listing/listing_scene.h"
 #include "unit/queue/queue_scene.h"
 #include <ctype.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
@@ -26,7 +30,8 @@ enum { WORDS_MAX = 32, NUMBERS_FROM = 5000, SECONDS_MAX = 30 };
 
 static void *scene_state;
 static char root[96];
-static int manager = -1;
+int command_scene_manager = -1;
+static pid_t directory; /* 0: none */
 
 static const char configuration[] =
 	"hostname = mx.test\nuser = \"\"\nqueue = \"%s/queue\"\nrun = \"%s/run\"\nsplit = 3\n"
@@ -34,14 +39,13 @@ static const char configuration[] =
 	"domain local.test { service = box }\n"
 	"smtproutes = \"relay.test:host.test|ann|secret\"\n";
 
-/* MODE is fopen()'s. */
-static void write_text(const char *name, const char *mode, const char *text)
+static void write_text(const char *name, const char *text)
 {
 	char path[128];
 	FILE *file;
 
 	snprintf(path, sizeof path, "%s/%s", root, name);
-	file = fopen(path, mode);
+	file = fopen(path, "we");
 	assert_non_null(file);
 	assert_true(fputs(text, file) >= 0);
 	assert_int_equal(fclose(file), 0);
@@ -69,11 +73,12 @@ static void open_manager(void)
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 
 	snprintf(address.sun_path, sizeof address.sun_path, "%s/run/notify", root);
-	manager = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	assert_int_equal(bind(manager, (const struct sockaddr *)&address, sizeof address), 0);
+	command_scene_manager = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(
+		bind(command_scene_manager, (const struct sockaddr *)&address, sizeof address), 0);
 }
 
-void command_scene_begin(bool has_manager)
+void command_scene_begin(enum command_scene_kind kind)
 {
 	char text[600];
 
@@ -89,27 +94,45 @@ void command_scene_begin(bool has_manager)
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 	snprintf(text, sizeof text, configuration, root, root, root);
 #pragma GCC diagnostic pop
-	write_text("conf", "we", text);
+	write_text("conf", text);
 	assert_int_equal(chmod(queue_scene_path("conf"), 0644), 0);
 	command_names_begin(root);
+	assert_int_equal(mkdir(queue_scene_path("programs"), 0755), 0);
+	command_programs_begin(queue_scene_path("programs"), kind == COMMAND_SCENE_NODE);
 	assert_int_equal(mkdir(queue_scene_path("run"), 0700), 0);
-	if (has_manager)
+	if (kind == COMMAND_SCENE_MANAGER)
 		open_manager();
 }
 
-void command_scene_add_directory(void)
+void command_scene_write(struct str name, struct str text)
 {
-	write_text("conf", "ae", "directory { }\n");
-	command_directory_begin(queue_scene_path("run/directory"));
+	struct buffer path CLEANUP(buffer_clear) = {0};
+	struct buffer content CLEANUP(buffer_clear) = {0};
+	FILE *file;
+
+	buffer_append_format(&path, "%s/" STR_FORMAT "%c", root, STR_ARGUMENTS(name), '\0');
+	for (char *slash = buffer_data(&path) + strlen(root) + 1;
+	     (slash = strchr(slash, '/')) != NULL; slash++) {
+		*slash = '\0';
+		assert_true(mkdir(buffer_data(&path), 0755) == 0 || errno == EEXIST);
+		*slash = '/';
+	}
+	command_names_replace(text, &content);
+	file = fopen(buffer_data(&path), "we");
+	assert_non_null(file);
+	if (content.length > 0)
+		assert_int_equal(fwrite(buffer_data(&content), 1, content.length, file),
+				 content.length);
+	assert_int_equal(fclose(file), 0);
 }
 
-void command_scene_end(void)
+void command_scene_change_mode(struct str mode_and_name)
 {
-	command_directory_end();
-	if (manager >= 0)
-		close(manager);
-	manager = -1;
-	assert_int_equal(listing_scene_close(&scene_state), 0);
+	char text[100];
+
+	snprintf(text, sizeof text, STR_FORMAT, STR_ARGUMENTS(str_skip(mode_and_name, 5)));
+	assert_int_equal(
+		chmod(queue_scene_path(text), (mode_t)strtoul(mode_and_name.data, NULL, 8)), 0);
 }
 
 static int compare_lines(const void *a, const void *b)
@@ -122,7 +145,7 @@ static int compare_lines(const void *a, const void *b)
 	return order != 0 ? order : (one->length > other->length) - (one->length < other->length);
 }
 
-static void append_sorted(struct str text, struct buffer *out)
+void command_scene_append_sorted(struct str text, struct buffer *out)
 {
 	static struct str lines[400];
 	size_t count = 0;
@@ -138,8 +161,52 @@ static void append_sorted(struct str text, struct buffer *out)
 	}
 }
 
+void command_scene_serve_directory(bool is_served, bool is_up)
+{
+	char run[128];
+
+	snprintf(run, sizeof run, "%s/run", root);
+	if (directory > 0)
+		command_directory_end(directory);
+	directory = is_served ? command_directory_begin(queue_scene_path("conf"), run, is_up) : 0;
+}
+
+void command_scene_begin_node(bool inherits)
+{
+	command_node_begin(root, inherits);
+}
+
+void command_scene_hear_node(struct buffer *out)
+{
+	struct buffer heard CLEANUP(buffer_clear) = {0};
+	struct buffer named CLEANUP(buffer_clear) = {0};
+
+	command_node_hear(&heard);
+	command_names_append(buffer_view(&heard), &named);
+	command_scene_append_sorted(buffer_view(&named), out);
+}
+
+void command_scene_end(void)
+{
+	command_node_end(true);
+	command_scene_serve_directory(false, false);
+	if (command_scene_manager >= 0)
+		close(command_scene_manager);
+	command_scene_manager = -1;
+	assert_int_equal(listing_scene_close(&scene_state), 0);
+}
+
+/* "6 compared", before the end: what takes more than a second says how far it is. */
+static bool is_progress(struct str line, struct str rest)
+{
+	struct str number;
+
+	return rest.length > 0 && str_split(&line, ' ', &number) && line.length > 0 &&
+	       isdigit((unsigned char)number.data[0]) && str_equal(line, STR("compared"));
+}
+
 /* Where a number has got a name, columns have no width. */
-static void append_printed(struct str text, bool is_sorted, struct buffer *out)
+void command_scene_append_printed(struct str text, bool is_sorted, struct buffer *out)
 {
 	struct buffer lines CLEANUP(buffer_clear) = {0};
 
@@ -149,6 +216,8 @@ static void append_printed(struct str text, bool is_sorted, struct buffer *out)
 		bool has_name;
 
 		(void)str_split(&text, '\n', &line);
+		if (is_progress(line, text))
+			continue;
 		command_names_append(line, &named);
 		has_name = !str_equal(buffer_view(&named), line);
 		for (size_t i = 0; i < named.length; i++)
@@ -158,146 +227,7 @@ static void append_printed(struct str text, bool is_sorted, struct buffer *out)
 		buffer_append_byte(&lines, '\n');
 	}
 	if (is_sorted)
-		append_sorted(buffer_view(&lines), out);
+		command_scene_append_sorted(buffer_view(&lines), out);
 	else
 		buffer_append_str(out, buffer_view(&lines));
-}
-
-/* --- running --- */
-
-/* It ends without what the test would do at its end. */
-static _Noreturn void run_command(char **words, int count, int input, int output)
-{
-	const struct command *command;
-
-	alarm(SECONDS_MAX);
-	dup2(input, STDIN_FILENO);
-	dup2(output, STDOUT_FILENO);
-	dup2(output, STDERR_FILENO);
-	setvbuf(stdout, NULL, _IONBF, 0);
-	setenv("STAGEPOST_CONF", queue_scene_path("conf"), 1);
-	setenv("TZ", "UTC", 1);
-	command_use(commands);
-	command = command_find(str_from(words[0]));
-	if (command == NULL) {
-		fprintf(stderr, "there is no command %s\n", words[0]);
-		_exit(COMMAND_USAGE);
-	}
-	_exit(command_check_output(command->run(command, count, words)));
-}
-
-static struct str answer_to(const struct command_scene_line *line, struct str order)
-{
-	for (size_t i = 0; i < line->answer_count; i++) {
-		struct str answer = line->answers[i];
-
-		if (str_starts_with(answer, order) &&
-		    str_starts_with(str_skip(answer, order.length), STR(" = ")))
-			return str_skip(answer, order.length + 3);
-	}
-	return STR("ok");
-}
-
-static void answer_order(const struct command_scene_line *line, struct buffer *told)
-{
-	struct sockaddr_un from;
-	socklen_t size = sizeof from;
-	char text[1200];
-	ssize_t length = recvfrom(manager, text, sizeof text, 0, (struct sockaddr *)&from, &size);
-	struct buffer order CLEANUP(buffer_clear) = {0};
-	struct buffer answer CLEANUP(buffer_clear) = {0};
-
-	assert_true(length >= 0);
-	command_names_append(str_slice(text, (size_t)length), &order);
-	buffer_append_string(told, "< ");
-	buffer_append_str(told, buffer_view(&order));
-	buffer_append_byte(told, '\n');
-	command_names_replace(answer_to(line, buffer_view(&order)), &answer);
-	(void)!sendto(manager, buffer_data(&answer), answer.length, 0, (struct sockaddr *)&from,
-		      size);
-}
-
-static int wait_for_command(pid_t pid, const struct command_scene_line *line, struct buffer *told)
-{
-	int status = 0;
-
-	for (;;) {
-		struct pollfd order = {.fd = manager, .events = POLLIN};
-
-		if (poll(&order, 1, 2) > 0)
-			answer_order(line, told);
-		else if (waitpid(pid, &status, WNOHANG) == pid)
-			return status;
-	}
-}
-
-static int file_of(struct str text)
-{
-	int file = memfd_create("text", MFD_CLOEXEC);
-
-	assert_true(file >= 0);
-	assert_int_equal(write(file, text.data, text.length), text.length);
-	assert_int_equal(lseek(file, 0, SEEK_SET), 0);
-	return file;
-}
-
-static int split_words(char *text, char **words)
-{
-	int count = 0;
-
-	for (char *word = strtok(text, " "); word != NULL; word = strtok(NULL, " ")) {
-		assert_true(count < WORDS_MAX);
-		words[count++] = word;
-	}
-	return count;
-}
-
-/* "queue show" is one command, whose first word is its name's last. */
-static int name_command(char **words, int count, char *name, size_t size)
-{
-	const struct command *first = command_find(str_from(words[0]));
-	bool is_sub =
-		first != NULL && first->subcommands != NULL && count > 1 && words[1][0] != '-';
-
-	snprintf(name, size, "%s%s%s", words[0], is_sub ? " " : "", is_sub ? words[1] : "");
-	return is_sub && command_find(str_from(name)) != NULL ? 1 : 0;
-}
-
-void command_scene_run(const struct command_scene_line *line, struct buffer *out)
-{
-	struct buffer text CLEANUP(buffer_clear) = {0};
-	struct buffer told CLEANUP(buffer_clear) = {0};
-	static char printed[1 << 18];
-	char *words[WORDS_MAX + 1] = {NULL};
-	char name[64];
-	struct buffer given CLEANUP(buffer_clear) = {0};
-	int output = file_of(STR(""));
-	int input;
-	int count, skipped, status;
-	ssize_t length;
-	pid_t pid;
-
-	command_names_replace(line->input, &given);
-	input = file_of(buffer_view(&given));
-	command_names_replace(line->words, &text);
-	buffer_append_byte(&text, '\0');
-	count = split_words(buffer_data(&text), words);
-	skipped = name_command(words, count, name, sizeof name);
-	words[skipped] = name;
-	fflush(NULL);
-	pid = fork();
-	assert_true(pid >= 0);
-	if (pid == 0)
-		run_command(words + skipped, count - skipped, input, output);
-	status = wait_for_command(pid, line, &told);
-	length = pread(output, printed, sizeof printed, 0);
-	assert_true(length >= 0);
-	append_printed(str_slice(printed, (size_t)length), line->is_sorted, out);
-	append_sorted(buffer_view(&told), out);
-	if (WIFSIGNALED(status))
-		buffer_append_format(out, "(killed by %d)\n", WTERMSIG(status));
-	else if (WEXITSTATUS(status) != 0)
-		buffer_append_format(out, "(%d)\n", WEXITSTATUS(status));
-	close(input);
-	close(output);
 }

@@ -3,16 +3,28 @@
  * What commands print: files of command lines, each with its input, the manager's answers and all
  * that comes of it.
  *
- *	$ queue show M3         the command; "$~" when what it prints has no order
- *	| Subject: x            standard input
- *	> why M3 = ok box       what the manager answers to that order; to others "ok"
+ *	$ queue show M3    the command; "$~" when what it prints has no order; a blank
+ *	                   within a word is an open box
+ *	| Subject: x       standard input
+ *	> why M3 = ok box  what the manager answers to that order; to others "ok"
+ *	= mail/aliases     a file that is written, with the lines after it that begin
+ *	                   with "|"
+ *	& mode 0600 mail   what may be done with a file
+ *	& directory        a process "directory" begins, without data; "& lost directory":
+ *	                   its data cannot be reached; "& no directory": it ends
+ *	& node             a node begins; "& node again": with sockets that were kept
+ *	& wait TEXT        until that is in the node's log once more
+ *	& heard            what the node has said since
+ *	& watch limits     a command that goes on; "& watched": its end
+ *	$ talk @/smtp      what a server there, or at HOST:PORT, says to the lines of input
  *
  * The rest, up to the next command, is what it prints. A line that begins with "%" is a comment;
- * "!no manager" in one before the first command says that no node runs, "!directory" that there is
- *a directory, without records. With WRITE=yes in the environment the file is written anew: look at
- * what has changed.
+ * "!no manager" in one before the first command says that no node runs, "!node" that one may
+ * begin. With WRITE=yes in the environment the file is written anew: look at what has changed.
  */
 #include "command/command.h"
+#include "command_node.h"
+#include "command_programs.h"
 #include "command_scene.h"
 #include "test.h"
 #include <stdio.h>
@@ -46,6 +58,7 @@ static void write_file(const char *path, struct str text)
 
 struct dialogue {
 	struct command_scene_line line; /* that is next to be run */
+	struct str file;                /* that is next to be written; "": none */
 	struct buffer input;
 	bool is_open;
 	struct buffer out; /* the file as it should be */
@@ -53,6 +66,11 @@ struct dialogue {
 
 static void play_line(struct dialogue *dialogue)
 {
+	if (dialogue->file.length > 0) {
+		command_scene_write(dialogue->file, buffer_view(&dialogue->input));
+		buffer_reset(&dialogue->input);
+		dialogue->file = STR("");
+	}
 	if (!dialogue->is_open)
 		return;
 	dialogue->line.input = buffer_view(&dialogue->input);
@@ -62,12 +80,42 @@ static void play_line(struct dialogue *dialogue)
 	dialogue->is_open = false;
 }
 
+/* Its first word is one of those letters. */
+static bool is_one_of(struct str line, const char *letters)
+{
+	return line.length > 0 && strchr(letters, line.data[0]) != NULL &&
+	       (line.length == 1 || line.data[1] == ' ');
+}
+
+static void act(struct dialogue *dialogue, struct str line)
+{
+	buffer_append_str(&dialogue->out, line);
+	buffer_append_byte(&dialogue->out, '\n');
+	if (str_equal(line, STR("& node")))
+		command_scene_begin_node(false);
+	else if (str_equal(line, STR("& node again")))
+		command_scene_begin_node(true);
+	else if (str_equal(line, STR("& heard")))
+		command_scene_hear_node(&dialogue->out);
+	else if (str_equal(line, STR("& watched")))
+		command_scene_end_watch(&dialogue->out);
+	else if (str_starts_with(line, STR("& watch ")))
+		command_scene_watch(str_skip(line, 8));
+	else if (str_starts_with(line, STR("& mode ")))
+		command_scene_change_mode(str_skip(line, 7));
+	else if (str_starts_with(line, STR("& wait ")))
+		command_node_wait(str_skip(line, 7));
+	else
+		command_scene_serve_directory(!str_equal(line, STR("& no directory")),
+					      str_equal(line, STR("& directory")));
+}
+
 static void take_line(struct dialogue *dialogue, struct str line)
 {
 	struct command_scene_line *command = &dialogue->line;
 	bool is_command = str_starts_with(line, STR("$"));
 
-	if (is_command || str_starts_with(line, STR("%")))
+	if (is_command || is_one_of(line, "%=&"))
 		play_line(dialogue);
 	if (is_command) {
 		dialogue->is_open = true;
@@ -79,6 +127,11 @@ static void take_line(struct dialogue *dialogue, struct str line)
 	} else if (str_starts_with(line, STR("> "))) {
 		assert_true(command->answer_count < COMMAND_SCENE_ANSWERS_MAX);
 		command->answers[command->answer_count++] = str_skip(line, 2);
+	} else if (str_starts_with(line, STR("= "))) {
+		dialogue->file = str_skip(line, 2);
+	} else if (str_starts_with(line, STR("& "))) {
+		act(dialogue, line);
+		return;
 	} else if (!str_starts_with(line, STR("%"))) {
 		return; /* it was printed */
 	}
@@ -98,10 +151,12 @@ static void show_first_difference(const char *path, struct str wanted, struct st
 		    path, STR_ARGUMENTS(command), STR_ARGUMENTS(one), STR_ARGUMENTS(other));
 }
 
-/* Whether a comment before the first command has WORD. */
-static bool has_comment(struct str text, const char *word)
+static enum command_scene_kind kind_of(struct str head)
 {
-	return memmem(text.data, (size_t)str_find(text, '$'), word, strlen(word)) != NULL;
+	if (memmem(head.data, head.length, "!no manager", 11) != NULL)
+		return COMMAND_SCENE_ALONE;
+	return memmem(head.data, head.length, "!node", 5) != NULL ? COMMAND_SCENE_NODE
+								  : COMMAND_SCENE_MANAGER;
 }
 
 static bool play_file(const char *path)
@@ -113,9 +168,7 @@ static bool play_file(const char *path)
 
 	read_file(path, &text);
 	rest = buffer_view(&text);
-	command_scene_begin(!has_comment(rest, "!no manager"));
-	if (has_comment(rest, "!directory"))
-		command_scene_add_directory();
+	command_scene_begin(kind_of(str_slice(rest.data, (size_t)str_find(rest, '$'))));
 	while (rest.length > 0 && str_split(&rest, '\n', &line))
 		take_line(&dialogue, line);
 	play_line(&dialogue);
@@ -202,7 +255,7 @@ static void each_command_has_its_options(void **state)
 {
 	(void)state;
 	command_use(commands);
-	command_scene_begin(false);
+	command_scene_begin(COMMAND_SCENE_ALONE);
 	for (const struct command *one = commands; one->name != NULL; one++) {
 		check_options(one);
 		for (const struct command *sub = one->subcommands; sub != NULL && sub->name != NULL;
@@ -219,6 +272,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(each_command_has_its_options),
 	};
 
+	command_programs_run(argc, argv);
 	files = (const char *const *)argv + 1;
 	file_count = (size_t)argc - 1;
 	return cmocka_run_group_tests(tests, NULL, NULL);

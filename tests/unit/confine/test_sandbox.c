@@ -19,7 +19,8 @@ static const struct wanted {
 	 "/q/mess read list write remove\n"
 	 "/q/todo read list write make remove\n"
 	 "/q/info list\n"
-	 "/q/local list folders\n"},
+	 "/q/local list folders\n"
+	 "/q/handed read list write make remove folders\n"},
 	{"send", "",
 	 "may open change accept answer\n"
 	 "/q/intd read list write make remove\n"

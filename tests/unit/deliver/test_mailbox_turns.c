@@ -8,6 +8,7 @@
 #include "log/event.h"
 #include "os/clock.h"
 #include "test.h"
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +37,7 @@ static void (*on_wakeup)(void *context);
 static void (*on_timer)(void *context);
 static bool timer_runs;
 static int64_t now_us;
+static int store_error, worker_error; /* when they are made */
 
 /* --- what it works with --- */
 
@@ -114,8 +116,9 @@ int mailbox_store_new(const struct config *of, const struct config_service *kind
 {
 	(void)of;
 	(void)kind;
-	*store_out = NULL;
-	return 0;
+	if (store_error == 0)
+		*store_out = NULL;
+	return store_error;
 }
 
 int mailbox_worker_new(struct os_wakeup *wakeup, struct record *record, struct mailstore *store,
@@ -124,8 +127,9 @@ int mailbox_worker_new(struct os_wakeup *wakeup, struct record *record, struct m
 	(void)wakeup;
 	(void)record;
 	(void)store;
-	*hand_out = worker = calloc(1, sizeof *worker);
-	return 0;
+	if (worker_error == 0)
+		*hand_out = worker = calloc(1, sizeof *worker);
+	return worker_error;
 }
 
 void mailbox_worker_free(struct mailbox_worker *of)
@@ -345,6 +349,26 @@ static void messages_of_one_id_go_together(void **state)
 	assert_int_equal(fates[2], FINISHED);
 }
 
+/* A password that cannot be read, no thread: what waits is deferred, and the next message is tried
+ * anew. */
+static void what_cannot_be_made_is_tried_again(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		*(i == 0 ? &store_error : &worker_error) = -EACCES;
+		add(i, "x");
+		expect_in_thread("");
+		assert_int_equal(fates[i], GIVEN_UP);
+		assert_string_equal(why[i], "4.3.0");
+		assert_true(entries[i].message.is_away);
+		store_error = worker_error = 0;
+	}
+	add(2, "y");
+	expect_in_thread("2");
+	end_group(false);
+	assert_int_equal(fates[2], FINISHED);
+}
+
 /* No reports: they come again. */
 static void who_is_held_when_it_ends_is_not_reported(void **state)
 {
@@ -366,6 +390,7 @@ int main(void)
 		TURNS_TEST(what_comes_beyond_the_places_is_deferred),
 		TURNS_TEST(who_waits_for_too_long_is_deferred),
 		TURNS_TEST(messages_of_one_id_go_together),
+		TURNS_TEST(what_cannot_be_made_is_tried_again),
 		TURNS_TEST(who_is_held_when_it_ends_is_not_reported),
 	};
 

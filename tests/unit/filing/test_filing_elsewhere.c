@@ -135,6 +135,23 @@ static void it_goes_to_the_other_folder_once(void **state)
 	assert_int_equal(count_files(".Lists/new"), 0);
 }
 
+/* Whatever its name is. */
+static void the_other_folder_may_be_any(void **state)
+{
+	static const char *const names[] = {"X", "Xy", "A/B"};
+
+	for (size_t i = 0; i < COUNT_OF(names); i++) {
+		struct filing_copy copy = copy_for("to", "Lists", names[i]);
+
+		tear_down(state);
+		set_up(state);
+		file(&copy, 1);
+		assert_int_equal(copy.verdict.class, MAIL_OK);
+		assert_true(str_equal(copy.mailbox.folder, str_from(names[i])));
+		assert_int_equal(told[FILING_MOVED], 1);
+	}
+}
+
 /* A mailbox that is there by another copy, one that is refused and its duplicate, one without
  * another folder. */
 static void each_copy_has_its_own_end(void **state)
@@ -247,6 +264,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(it_goes_to_the_other_folder_once, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(the_other_folder_may_be_any, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(each_copy_has_its_own_end, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(the_senders_copy_is_nobodys_failure, set_up,
 						tear_down),

@@ -227,12 +227,88 @@ static void users_and_tags(void **state)
 	}
 }
 
+/* What is not within two quotes is no quoted string; a backslash before the last quote is one. */
+static void unquoted_local_parts(void **state)
+{
+	static const struct {
+		const char *local, *text;
+	} cases[] = {{"", ""},         {"\"", "\""},       {"\"\"", ""},     {"\"a", ""},
+		     {"\"a\"", "a"},   {"a\"b", "a\"b"},   {"\"\\\"", "\\"}, {"\"\\\\\"", "\\"},
+		     {"\"\\a\"", "a"}, {"\"a\\b\"", "ab"}, {"a\\b", "a\\b"}};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct buffer out CLEANUP(buffer_clear) = {0};
+
+		mail_local_unquote(str_from(cases[i].local), &out);
+		if (!str_equal(buffer_view(&out), str_from(cases[i].text)))
+			fail_msg("%s: \"" STR_FORMAT "\"", cases[i].local,
+				 STR_ARGUMENTS(buffer_view(&out)));
+	}
+}
+
+/* --- envelopes --- */
+
+/* Some numbers are missing, as of recipients that were done with. */
+static void each_recipient_is_found(void **state)
+{
+	(void)state;
+	for (size_t count = 0; count <= 20; count++) {
+		struct mail_envelope *envelope = mail_envelope_new();
+
+		for (uint32_t i = 0; i < count; i++) {
+			struct mail_recipient *recipient = mail_envelope_add(envelope, STR("a@b"));
+
+			assert_int_equal(recipient->number,
+					 i == 0 ? 1 : envelope->recipients[i - 1].number + 1);
+			recipient->number += i % 3;
+		}
+		for (uint32_t number = 0; number < 50; number++) {
+			const struct mail_recipient *wanted = NULL;
+
+			for (size_t i = 0; i < count; i++)
+				if (envelope->recipients[i].number == number)
+					wanted = &envelope->recipients[i];
+			assert_ptr_equal(mail_envelope_find(envelope, number), wanted);
+		}
+		mail_envelope_free(envelope);
+	}
+	mail_envelope_free(NULL);
+}
+
+static void the_later_time_is_the_start(void **state)
+{
+	struct mail_envelope envelope = {.id.born_us = 5};
+
+	(void)state;
+	for (envelope.release_us = 0; envelope.release_us < 8; envelope.release_us++)
+		assert_int_equal(mail_envelope_start_us(&envelope),
+				 envelope.release_us > 5 ? envelope.release_us : 5);
+}
+
+static void stages_have_names(void **state)
+{
+	enum mail_stage stage = MAIL_STAGE_COUNT;
+
+	(void)state;
+	assert_string_equal(mail_stage_name(MAIL_STAGE_SUBMIT), "submit");
+	assert_true(mail_stage_parse(STR("arrive"), &stage) && stage == MAIL_STAGE_ARRIVE);
+	assert_true(mail_stage_parse(STR("submit"), &stage) && stage == MAIL_STAGE_SUBMIT);
+	assert_false(mail_stage_parse(STR("submi"), &stage) || mail_stage_parse(STR(""), &stage));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_status),    cmocka_unit_test(what_the_last_attempt_said),
-		cmocka_unit_test(each_priority),  cmocka_unit_test(each_quota),
+		cmocka_unit_test(each_status),
+		cmocka_unit_test(what_the_last_attempt_said),
+		cmocka_unit_test(each_priority),
+		cmocka_unit_test(each_quota),
 		cmocka_unit_test(users_and_tags),
+		cmocka_unit_test(unquoted_local_parts),
+		cmocka_unit_test(each_recipient_is_found),
+		cmocka_unit_test(the_later_time_is_the_start),
+		cmocka_unit_test(stages_have_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

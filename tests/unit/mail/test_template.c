@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* What may stand for a %-sequence of a service's setting. */
 #include "base/panic.h"
+#include "each_text.h"
 #include "mail/localpart.h"
 #include "mail/template.h"
 #include "test.h"
@@ -88,6 +89,143 @@ static void values_stay_in_their_place(void **state)
 	}
 }
 
+/* --- all short templates, against a plain reading of what may stand where --- */
+
+static const char *const LETTERS[] = {[PATH] = "du", [WORD] = "adsux", [LOGIN] = "adu"};
+
+static const struct plain_values {
+	const char *recipient, *sender, *user, *extension, *domain;
+} plain_values[] = {
+	{"ann@a.test", "", "ann", "", "a.test"},
+	{"Ann+X*@A.test", "*@b", "ann", "X*", "a.test"},
+	{"-ann+-x@a.test", "-s", "-ann", "-x", "a.test"},
+	{"\"a@b\"@c", "s@t", "a@b", "", "c"},
+	{"a*n-n/x@d", "/", "a*n-n/x", "", "d"},
+	{".+/@-d", "\n", ".", "/", "-d"},
+	{"a%\x7f@c", "a", "a%\x7f", "", "c"},
+};
+
+static const char *plain_value(char letter, const struct plain_values *values)
+{
+	return letter == 'a'   ? values->recipient
+	       : letter == 'd' ? values->domain
+	       : letter == 's' ? values->sender
+	       : letter == 'u' ? values->user
+			       : values->extension;
+}
+
+/* BESIDE: the literal bytes on both sides of it. */
+static bool may_stand_there(enum mail_template_kind kind, char letter, const char *value,
+			    const char beside[2])
+{
+	const char *at = letter == 'a' ? strrchr(value, '@') : NULL;
+
+	for (const char *c = value; *c != '\0'; c++)
+		if ((unsigned char)*c < 0x20 || *c == 0x7f)
+			return false;
+	if (kind != LOGIN)
+		return letter == 'a' || letter == 's' || (letter == 'x' && *value == '\0') ||
+		       (*value != '\0' && *value != '.' && strchr(value, '/') == NULL);
+	for (const char *c = value; *c != '\0'; c++)
+		for (size_t i = 0; i < 2; i++)
+			if ((*c == '@' && c != at) || (*c == beside[i] && beside[i] != '@'))
+				return false;
+	return true;
+}
+
+/* False: it is refused. */
+static bool fill_plainly(enum mail_template_kind kind, const char *template,
+			 const struct plain_values *values, char out[EACH_TEXT_MAX])
+{
+	char before = '\0';
+
+	*out = '\0';
+	for (const char *c = template; *c != '\0'; c++) {
+		bool is_value = c[0] == '%' && c[1] != '%';
+		const char *next = c + (c[0] == '%' ? 2 : 1);
+
+		if (c[0] == '%' && c[1] == '\0')
+			return false;
+		c = next - 1;
+		if (is_value) {
+			const char *value = plain_value(*c, values);
+			bool is_literal_next = next[0] != '%' || next[1] == '%';
+			const char beside[2] = {before, is_literal_next ? *next : '\0'};
+
+			if (strchr(LETTERS[kind], *c) == NULL ||
+			    !may_stand_there(kind, *c, value, beside))
+				return false;
+			strcat(out, value);
+		} else {
+			strcat(out, (const char[]){*c, '\0'});
+		}
+		before = is_value ? '\0' : *c;
+	}
+	return kind != WORD || *out != '-' || *template == '-';
+}
+
+static void check_template(struct str text)
+{
+	char template[EACH_TEXT_MAX], wanted[EACH_TEXT_MAX];
+
+	copy_of(text, template);
+	for (size_t i = 0; i < COUNT_OF(plain_values); i++) {
+		struct mail_template_recipient storage;
+		struct mail_template_values values;
+
+		assert_int_equal(mail_template_values(str_from(plain_values[i].recipient), &storage,
+						      &values),
+				 0);
+		values.sender = str_from(plain_values[i].sender);
+		for (enum mail_template_kind kind = PATH; kind <= LOGIN; kind++) {
+			struct buffer out CLEANUP(buffer_clear) = {0};
+			bool is_filled = fill_plainly(kind, template, &plain_values[i], wanted);
+
+			buffer_append_byte(&out, '=');
+			assert_int_equal(mail_template_fill(kind, template, &values, &out),
+					 is_filled ? 0 : -EINVAL);
+			if (!str_equal(str_skip(buffer_view(&out), 1),
+				       str_from(is_filled ? wanted : "")))
+				fail_msg("%d, \"%s\" for %s: " STR_FORMAT, (int)kind, template,
+					 plain_values[i].recipient,
+					 STR_ARGUMENTS(buffer_view(&out)));
+		}
+	}
+}
+
+static void each_template(void **state)
+{
+	static const struct pieces pieces = {
+		{"%a", "%d", "%s", "%u", "%x", "%z", "%%", "%", "@", "*", "-", "/"}, 3, 1500};
+
+	(void)state;
+	each_text_of(&pieces, check_template);
+}
+
+/* The values of a recipient, and none of what cannot be one. */
+static void values_of_recipients(void **state)
+{
+	(void)state;
+	for (size_t local = 250; local <= 256; local++) {
+		struct mail_template_recipient storage;
+		struct mail_template_values values = {.user = STR("untouched")};
+		char text[EACH_TEXT_MAX];
+		int error;
+
+		memset(text, 'x', local);
+		text[1] = '+';
+		strcpy(text + local, "@a.test");
+		error = mail_template_values(str_from(text), &storage, &values);
+		assert_int_equal(error, local < 256 ? 0 : -EINVAL);
+		if (error < 0)
+			assert_true(str_equal(values.user, STR("untouched")));
+		else
+			assert_true(values.extension.length == local - 2 &&
+				    str_equal(values.user, STR("x")) &&
+				    str_equal(values.domain, STR("a.test")));
+	}
+}
+
 /* Each byte at each place of a name: no directory above, no other directory, nothing that does not
  * print. */
 static void each_byte_of_a_name(void **state)
@@ -109,8 +247,9 @@ static void each_byte_of_a_name(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(values_stay_in_their_place),
-					   cmocka_unit_test(each_byte_of_a_name)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(values_stay_in_their_place), cmocka_unit_test(each_template),
+		cmocka_unit_test(values_of_recipients), cmocka_unit_test(each_byte_of_a_name)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include "test.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -295,6 +296,25 @@ static void a_queue_of_an_earlier_version_gets_its_folders(void **state)
 	handed_scene_close();
 }
 
+static void there_are_not_too_many_nodes(void **state)
+{
+	uint64_t durable;
+	char name[16];
+	unsigned i;
+
+	(void)state;
+	handed_scene_open(QUEUE_SYNC_ORDERED);
+	for (i = 0; i < QUEUE_HANDED_NODES_MAX; i++) {
+		snprintf(name, sizeof name, "n%u", i);
+		assert_int_equal(queue_handed_greet(handed.intake, str_from(name), 1, 1, &durable),
+				 1);
+	}
+	assert_int_equal(queue_handed_greet(handed.intake, STR("a1"), 1, 1, &durable), -EMFILE);
+	queue_message_commit_group(handed.intake, NULL, 0, NULL);
+	assert_int_equal(queue_handed_greet(handed.intake, STR("n1"), 1, 1, &durable), 0);
+	handed_scene_close();
+}
+
 #define ON_DISK(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -310,6 +330,7 @@ int main(void)
 		ON_DISK(who_was_not_reported_is_dropped),
 		ON_DISK(a_name_that_somebody_made_is_an_error),
 		ON_DISK(a_queue_of_an_earlier_version_gets_its_folders),
+		ON_DISK(there_are_not_too_many_nodes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

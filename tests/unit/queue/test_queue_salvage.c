@@ -298,7 +298,7 @@ static void one_with_a_sender_stands_for_it(void **state)
 
 	(void)state;
 	begin(&scene, DATA);
-	assert_int_equal(queue_store_make_aside(scene.store), 0);
+	assert_int_equal(queue_store_make_folders(scene.store), 0);
 	file = open_file(&scene);
 	put(file, place_of(&scene, "a@example.org"), "c", 1);
 	os_file_close(file);
@@ -340,7 +340,7 @@ static void it_takes_the_place_of_nobody(void **state)
 
 	(void)state;
 	begin(&scene, DATA);
-	assert_int_equal(queue_store_make_aside(scene.store), 0);
+	assert_int_equal(queue_store_make_folders(scene.store), 0);
 	for (size_t i = 0; i < OTHERS; i++) {
 		others[i] = queue_scene_enqueue(scene.intake, NULL, DATA);
 		queue_scene_preprocess(scene.store, scene.intake, others[i],
@@ -376,7 +376,7 @@ static void nobody_stands_for_what_is_unknown(void **state)
 
 	(void)state;
 	begin(&scene, DATA);
-	assert_int_equal(queue_store_make_aside(scene.store), 0);
+	assert_int_equal(queue_store_make_folders(scene.store), 0);
 	file = open_file(&scene);
 	assert_int_equal(os_file_truncate(file, 20), 0);
 	os_file_close(file);

@@ -5,14 +5,35 @@
 
 struct identity_scene scene;
 
+EVP_PKEY *identity_scene_key(int key)
+{
+	static const struct {
+		const char *type;
+		size_t bits;
+	} kinds[IDENTITY_KEYS] = {
+		[SMALL] = {"RSA", 2048},    [LARGE] = {"RSA", 3072}, [P256] = {"P-256", 0},
+		[P384] = {"P-384", 0},      [P521] = {"P-521", 0},   [ED] = {"ED25519", 0},
+		[AUTHORITY] = {"P-256", 0},
+	};
+
+	if (scene.keys[key] != NULL)
+		return scene.keys[key];
+	scene.keys[key] = tls_scene_key(kinds[key].type, kinds[key].bits);
+	if (key != AUTHORITY) {
+		scene.places[key] = scene.signer.key_count;
+		signer_scene_add(&scene.signer, scene.keys[key]);
+	}
+	return scene.keys[key];
+}
+
 X509 *identity_scene_certificate(int key, const char *names)
 {
 	return tls_scene_certificate(
 		&(struct tls_scene_certificate){.name = "test.example",
 						.names = names,
-						.key = scene.keys[key],
+						.key = identity_scene_key(key),
 						.issuer = scene.authority,
-						.signer = scene.keys[AUTHORITY]});
+						.signer = identity_scene_key(AUTHORITY)});
 }
 
 enum { WANTED_MAX = 16 };
@@ -73,18 +94,9 @@ struct buffer identity_scene_text(X509 *certificate)
 int identity_scene_make(void **state)
 {
 	(void)state;
-	scene.keys[SMALL] = tls_scene_key("RSA", 2048);
-	scene.keys[LARGE] = tls_scene_key("RSA", 3072);
-	scene.keys[P256] = tls_scene_key("P-256", 0);
-	scene.keys[P384] = tls_scene_key("P-384", 0);
-	scene.keys[P521] = tls_scene_key("P-521", 0);
-	scene.keys[ED] = tls_scene_key("ED25519", 0);
-	scene.keys[AUTHORITY] = tls_scene_key("P-256", 0);
-	scene.authority = tls_scene_certificate(&(struct tls_scene_certificate){
-		.name = "Authority", .is_authority = true, .key = scene.keys[AUTHORITY]});
 	signer_scene_open(&scene.signer);
-	for (int i = 0; i < AUTHORITY; i++)
-		signer_scene_add(&scene.signer, scene.keys[i]);
+	scene.authority = tls_scene_certificate(&(struct tls_scene_certificate){
+		.name = "Authority", .is_authority = true, .key = identity_scene_key(AUTHORITY)});
 	return 0;
 }
 

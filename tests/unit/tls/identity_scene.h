@@ -5,11 +5,13 @@
 
 #include "signer_scene.h"
 
-/* The keys of all tests of a program, since RSA takes long; the last is the authority's. */
+/* The keys of all tests of a program, each made when it is first wanted, since RSA takes long; the
+ * last is the authority's. */
 enum { SMALL, LARGE, P256, P384, P521, ED, AUTHORITY, IDENTITY_KEYS };
 
 struct identity_scene {
-	EVP_PKEY *keys[IDENTITY_KEYS];
+	EVP_PKEY *keys[IDENTITY_KEYS]; /* NULL: not made yet: identity_scene_key() */
+	size_t places[IDENTITY_KEYS];  /* of those that are made, among the signer's */
 	X509 *authority;
 	struct signer_scene signer;
 };
@@ -25,6 +27,7 @@ struct wanted { /* a certificate of an identity */
 	const char *selected[4]; /* those by which it is chosen; none: the same */
 };
 
+EVP_PKEY *identity_scene_key(int key);
 /* A certificate that the authority has signed. */
 X509 *identity_scene_certificate(int key, const char *names);
 struct buffer identity_scene_text(X509 *certificate);

@@ -34,7 +34,7 @@ static SSL_CTX *new_server(int version)
 	X509 *certificate = identity_scene_certificate(P256, "DNS:mx.example.org");
 
 	assert_int_equal(SSL_CTX_use_certificate(context, certificate), 1);
-	assert_int_equal(SSL_CTX_use_PrivateKey(context, scene.keys[P256]), 1);
+	assert_int_equal(SSL_CTX_use_PrivateKey(context, identity_scene_key(P256)), 1);
 	assert_int_equal(X509_STORE_add_cert(SSL_CTX_get_cert_store(context), scene.authority), 1);
 	SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
 	assert_int_equal(SSL_CTX_set_session_id_context(context, (const unsigned char *)"x", 1), 1);

@@ -45,12 +45,12 @@ static struct tls_context *open_mutual(const char *protocol)
 static SSL_CTX *client_with(int key, bool is_known)
 {
 	SSL_CTX *client = handshake_client(0, NULL);
-	const struct tls_scene_certificate own = {.name = "own", .key = scene.keys[key]};
+	const struct tls_scene_certificate own = {.name = "own", .key = identity_scene_key(key)};
 	X509 *certificate = is_known ? identity_scene_certificate(key, "DNS:client.example.org")
 				     : tls_scene_certificate(&own);
 
 	assert_int_equal(SSL_CTX_use_certificate(client, certificate), 1);
-	assert_int_equal(SSL_CTX_use_PrivateKey(client, scene.keys[key]), 1);
+	assert_int_equal(SSL_CTX_use_PrivateKey(client, identity_scene_key(key)), 1);
 	X509_free(certificate);
 	return client;
 }

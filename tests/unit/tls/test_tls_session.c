@@ -171,9 +171,9 @@ static void present(SSL_CTX *client, enum presents presents)
 {
 	struct tls_scene_certificate wanted = {.name = "client.example",
 					       .names = "DNS:client.example",
-					       .key = scene.keys[P256],
+					       .key = identity_scene_key(P256),
 					       .issuer = scene.authority,
-					       .signer = scene.keys[AUTHORITY]};
+					       .signer = identity_scene_key(AUTHORITY)};
 	X509 *certificate;
 
 	if (presents == NOTHING_PRESENTED)
@@ -186,7 +186,7 @@ static void present(SSL_CTX *client, enum presents presents)
 	}
 	certificate = tls_scene_certificate(&wanted);
 	assert_int_equal(SSL_CTX_use_certificate(client, certificate), 1);
-	assert_int_equal(SSL_CTX_use_PrivateKey(client, scene.keys[P256]), 1);
+	assert_int_equal(SSL_CTX_use_PrivateKey(client, identity_scene_key(P256)), 1);
 	X509_free(certificate);
 }
 
@@ -258,7 +258,7 @@ static void a_ticket_counts_only_for_the_same_authorities(void **state)
 {
 	static const int ticket_keys[] = {1};
 	X509 *other = tls_scene_certificate(&(struct tls_scene_certificate){
-		.name = "Authority", .is_authority = true, .key = scene.keys[P384]});
+		.name = "Authority", .is_authority = true, .key = identity_scene_key(P384)});
 	struct buffer ours = identity_scene_text(scene.authority);
 	struct buffer others = identity_scene_text(other);
 	const struct {

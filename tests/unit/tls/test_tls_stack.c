@@ -58,27 +58,27 @@ static void present_chain(SSL_CTX *client)
 {
 	struct tls_scene_certificate wanted = {.name = "Middle",
 					       .is_authority = true,
-					       .key = scene.keys[P521],
+					       .key = identity_scene_key(P521),
 					       .issuer = scene.authority,
-					       .signer = scene.keys[AUTHORITY]};
+					       .signer = identity_scene_key(AUTHORITY)};
 	X509 *middle = tls_scene_certificate(&wanted);
 	X509 *low;
 	X509 *own;
 
 	wanted = (struct tls_scene_certificate){.name = "Low",
 						.is_authority = true,
-						.key = scene.keys[LARGE],
+						.key = identity_scene_key(LARGE),
 						.issuer = middle,
-						.signer = scene.keys[P521]};
+						.signer = identity_scene_key(P521)};
 	low = tls_scene_certificate(&wanted);
 	wanted = (struct tls_scene_certificate){.name = "client.example",
 						.names = "DNS:client.example",
-						.key = scene.keys[SMALL],
+						.key = identity_scene_key(SMALL),
 						.issuer = low,
-						.signer = scene.keys[LARGE]};
+						.signer = identity_scene_key(LARGE)};
 	own = tls_scene_certificate(&wanted);
 	assert_int_equal(SSL_CTX_use_certificate(client, own), 1);
-	assert_int_equal(SSL_CTX_use_PrivateKey(client, scene.keys[SMALL]), 1);
+	assert_int_equal(SSL_CTX_use_PrivateKey(client, identity_scene_key(SMALL)), 1);
 	assert_int_equal(SSL_CTX_add1_chain_cert(client, low), 1);
 	assert_int_equal(SSL_CTX_add1_chain_cert(client, middle), 1);
 	X509_free(own);

@@ -162,18 +162,24 @@ static bool is_foreign_record(const struct slot *slot)
 	       !str_equal(directory_record_field(&slot->there, "source"), str_from(source));
 }
 
+/* Of a list that is not changed; nor are those of a list that cannot be read: it may be another
+ * source's. */
+static void keep_members_of_list(struct slot *slot)
+{
+	if (is_record_of_list(&slot->entry.record))
+		(void)bulk_seen_add(slot->apply->import->foreign, &slot->entry.record.key,
+				    (struct bulk_position){.line = 1});
+}
+
 static void keep_foreign(struct slot *slot)
 {
-	struct bulk_import *import = slot->apply->import;
 	struct str source = directory_record_field(&slot->there, "source");
 	struct buffer text CLEANUP(buffer_clear) = {0};
 
 	buffer_append_str(&text, slot->there.key.name);
 	buffer_append_format(&text, " is in the directory already, made by %s" STR_FORMAT,
 			     source.length > 0 ? "" : "hand", STR_ARGUMENTS(source));
-	if (is_record_of_list(&slot->entry.record))
-		(void)bulk_seen_add(import->foreign, &slot->there.key,
-				    (struct bulk_position){.line = 1});
+	keep_members_of_list(slot);
 	tell_import_event_text(slot, BULK_KEPT, buffer_view(&text));
 	release_import_slot(slot);
 }
@@ -229,6 +235,8 @@ static void on_existing_record_read(void *context, const struct directory_answer
 	struct slot *slot = context;
 
 	if (answer->error != DIRECTORY_ERROR_NONE) {
+		if (slot->apply->import->settings->source != NULL)
+			keep_members_of_list(slot);
 		fail_imported_record(slot, answer);
 		return;
 	}

@@ -188,6 +188,9 @@ void sqlite_file_return(struct sqlite_store *store);
 int sqlite_table_prepare(struct sqlite_store *store);
 /* Converts an SQLite error on this connection to -errno. */
 int sqlite_errno(const struct sqlite_store *store, int error);
+/* What the database says of ERROR; of one that it has forgotten, since another call succeeded, only
+ * what kind it is. */
+const char *sqlite_reason(const struct sqlite_store *store, int error);
 /* Likewise, and logs it; OPERATION: "get". */
 int sqlite_failed(struct sqlite_store *store, int error, const char *operation);
 void sqlite_bind(sqlite3_stmt *statement, int place, struct str text);

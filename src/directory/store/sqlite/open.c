@@ -36,7 +36,7 @@ static int fail_to_open_sqlite(struct sqlite_store *store, int error, struct buf
 				     store->path);
 		return -EINVAL;
 	}
-	buffer_append_format(why, "%s: %s", store->path, sqlite3_errmsg(store->database));
+	buffer_append_format(why, "%s: %s", store->path, sqlite_reason(store, error));
 	if (system > 0)
 		buffer_append_format(why, " (%s)", strerror(system));
 	/* what it says of tables that are altered is a plain error */

@@ -48,7 +48,7 @@ static int explain_repair_error(const struct sqlite_store *store, int error, str
 {
 	buffer_append_format(why, "%s: %s", store->path,
 			     (error & 0xff) == SQLITE_BUSY ? "somebody changes it now"
-							   : sqlite3_errmsg(store->database));
+							   : sqlite_reason(store, error));
 	return (error & 0xff) == SQLITE_BUSY ? -EBUSY : sqlite_errno(store, error);
 }
 

@@ -169,18 +169,15 @@ static int make_or_upgrade(struct sqlite_store *store, struct file_marks *marks)
 	return error;
 }
 
-/* What the database says of ERROR; of one before a ROLLBACK it has forgotten that. */
-static const char *reason_of_sqlite_error(const struct sqlite_store *store, int error)
+static const char *reason_of_schema_error(const struct sqlite_store *store, int error)
 {
-	if (error == SQLITE_NOTADB)
-		return "this is no SQLite database" SQLITE_STORE_ADVICE;
-	return sqlite3_errcode(store->database) == SQLITE_OK ? sqlite3_errstr(error)
-							     : sqlite3_errmsg(store->database);
+	return error == SQLITE_NOTADB ? "this is no SQLite database" SQLITE_STORE_ADVICE
+				      : sqlite_reason(store, error);
 }
 
 static int explain_schema_error(struct sqlite_store *store, int error, struct buffer *why)
 {
-	buffer_append_format(why, "%s: %s%s", store->path, reason_of_sqlite_error(store, error),
+	buffer_append_format(why, "%s: %s%s", store->path, reason_of_schema_error(store, error),
 			     (error & 0xff) == SQLITE_CORRUPT ? SQLITE_STORE_ADVICE : "");
 	return error == SQLITE_NOTADB ? -EINVAL : sqlite_errno(store, error);
 }

@@ -80,6 +80,12 @@ int sqlite_table_prepare(struct sqlite_store *store)
 	return first;
 }
 
+const char *sqlite_reason(const struct sqlite_store *store, int error)
+{
+	return sqlite3_errcode(store->database) == SQLITE_OK ? sqlite3_errstr(error)
+							     : sqlite3_errmsg(store->database);
+}
+
 int sqlite_errno(const struct sqlite_store *store, int error)
 {
 	int system = sqlite3_system_errno(store->database);

@@ -26,6 +26,7 @@ struct heard {
 	unsigned type; /* 0: the connection was ended */
 	uint32_t tag;
 	char status[16]; /* of REFUSED */
+	char text[200];  /* the same */
 	uint32_t exit;   /* of ENDED */
 	bool is_late;
 	int descriptors[LAUNCH_DESCRIPTORS];
@@ -60,7 +61,11 @@ static void on_message(void *context, struct ipc_channel *channel, struct ipc_me
 	if (message->type == LAUNCH_REFUSED) {
 		struct str status = unpack_str(&body);
 
+		struct str text = unpack_str(&body);
+
+		assert_true(unpack_is_whole(&body));
 		snprintf(heard.status, sizeof heard.status, STR_FORMAT, STR_ARGUMENTS(status));
+		snprintf(heard.text, sizeof heard.text, STR_FORMAT, STR_ARGUMENTS(text));
 	} else if (message->type == LAUNCH_ENDED) {
 		heard.exit = unpack_u32(&body);
 		heard.is_late = unpack_u32(&body) != 0;
@@ -172,6 +177,7 @@ static void expect_refusal(uint32_t tag, const char *status)
 	assert_int_equal(heard.type, LAUNCH_REFUSED);
 	assert_int_equal(heard.tag, tag);
 	assert_string_equal(heard.status, status);
+	assert_true(strlen(heard.text) > 10); /* a sentence for people */
 }
 
 /* Root's programs need a user; without root there is no other one. */

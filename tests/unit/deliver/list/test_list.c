@@ -42,6 +42,8 @@ static struct {
 	size_t open, most_open, opened, shared, committed, abandoned;
 	size_t fail_open;   /* the how manieth; 0: none */
 	size_t fail_commit; /* the same */
+	size_t fail_write;  /* the same */
+	size_t writes;
 	int commit_error;
 	size_t recipients;
 	unsigned char has[PEOPLE_MAX]; /* how often a member has it */
@@ -193,6 +195,8 @@ bool queue_client_is_shared(const struct queue_client_message *message)
 
 int queue_client_write(struct queue_client_message *message, struct str bytes)
 {
+	if (++world.writes == world.fail_write)
+		return -ENOSPC;
 	assert_int_equal(pwrite(message->file, bytes.data, bytes.length, (off_t)message->written),
 			 bytes.length);
 	message->written += bytes.length;
@@ -652,6 +656,33 @@ static void what_is_not_queued_is_tried_again(void **state)
 	}
 }
 
+/* Each of the writes fails once, of two large messages. */
+static void what_is_not_written_is_tried_again(void **state)
+{
+	static char text[3 * QUEUE_BY_VALUE_MAX];
+	size_t writes = 0;
+
+	memset(text, 'x', sizeof text - 1);
+	memcpy(text, "Subject: x\r\n\r\n", 14);
+	for (size_t failing = 0; failing <= writes; failing++) {
+		set_up(state);
+		world.members = 1001;
+		world.fail_write = failing;
+		deliver("ann@c.test", text, 1);
+		if (strncmp(world.outcome, "2.0.0", 5) != 0) {
+			assert_string_equal(world.outcome, "4.3.1 Insufficient system storage;");
+			deliver("ann@c.test", text, 1);
+		}
+		assert_string_equal(world.outcome + strlen(world.outcome) - 12, " 2 messages;");
+		assert_int_equal(world.abandoned > 0, failing > 0);
+		assert_int_equal(world.open, 0);
+		each_has_it(1);
+		if (failing == 0)
+			writes = world.writes;
+		tear_down(state);
+	}
+}
+
 static void a_lone_message_that_fails_waits_in_the_queue(void **state)
 {
 	(void)state;
@@ -711,6 +742,7 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(it_goes_on_where_it_was, set_up, tear_down),
 		cmocka_unit_test(what_is_not_queued_is_tried_again),
+		cmocka_unit_test(what_is_not_written_is_tried_again),
 		cmocka_unit_test_setup_teardown(a_lone_message_that_fails_waits_in_the_queue,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(nothing_is_left_when_it_is_given_up, set_up,

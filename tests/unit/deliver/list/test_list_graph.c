@@ -26,6 +26,8 @@ static size_t asked;
 static struct {
 	directory_found *found;
 	void *context;
+	struct directory_request *request;
+	bool is_cancelled;
 	char address[64];
 } late[LATE_MAX];
 static size_t late_count;
@@ -84,13 +86,16 @@ void directory_lookup(struct directory *directory, struct str address, directory
 	assert_true(late_count < LATE_MAX);
 	late[late_count].found = found;
 	late[late_count].context = context;
+	late[late_count].request = request;
+	late[late_count].is_cancelled = false;
 	snprintf(late[late_count++].address, sizeof late->address, STR_FORMAT,
 		 STR_ARGUMENTS(address));
 }
 
 void directory_request_cancel(struct directory_request *request)
 {
-	(void)request;
+	for (size_t i = 0; i < late_count; i++)
+		late[i].is_cancelled |= late[i].request == request;
 }
 
 void directory_members_cancel(struct directory_members_request *request)
@@ -186,6 +191,27 @@ static void each_list_is_found_once(void **state)
 		assert_false(list_graph_is_list(&graph, STR("x@b.test")));
 		end();
 	}
+	is_late = false;
+}
+
+/* Nobody answers what is not there any more: each question that is open is cancelled. */
+static void what_is_asked_ends_with_it(void **state)
+{
+	static const char *const world[] = {"list@a.test: one@a.test two@a.test",
+					    "one@a.test:", "two@a.test:", NULL};
+
+	(void)state;
+	is_late = true;
+	lists = world;
+	asked = late_count = 0;
+	graph = (struct list_graph){
+		.job = &job, .key = KEY, .via = STR(""), .done = on_done, .context = &graph};
+	list_graph_start(&graph, STR("list@a.test"));
+	assert_int_equal(late_count, 1);
+	answer(str_from(late[0].address), late[0].found, late[0].context);
+	assert_int_equal(late_count, 3);
+	list_graph_clear(&graph);
+	assert_true(late[1].is_cancelled && late[2].is_cancelled);
 	is_late = false;
 }
 
@@ -353,6 +379,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_cannot_be_read_is_tried_later),
 		cmocka_unit_test(each_list_is_found_once),
+		cmocka_unit_test(what_is_asked_ends_with_it),
 		cmocka_unit_test(each_has_its_sender_and_the_way_to_it),
 		cmocka_unit_test(a_foreign_domain_is_asked_for_once),
 		cmocka_unit_test(loops_are_not_followed),

@@ -156,6 +156,7 @@ static bool protect(void *context, struct remote_attempt *attempt, const struct 
 	(void)attempt;
 	(void)server;
 	policy_out->level = scene.level;
+	policy_out->refusal = scene.refusal;
 	return true;
 }
 

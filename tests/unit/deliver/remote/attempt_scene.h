@@ -33,9 +33,10 @@ struct attempt_scene {
 	struct dns_server server;
 	size_t servers;              /* as many, with addresses one after the other; 0: one */
 	enum config_tls_level level; /* of its policy */
-	bool is_away;                /* it cannot be connected to */
-	bool is_slow;                /* it does not answer to a message */
-	answer_t *answer;            /* NULL: it takes everything */
+	const struct mail_verdict *refusal; /* by it; NULL: none */
+	bool is_away;                       /* it cannot be connected to */
+	bool is_slow;                       /* it does not answer to a message */
+	answer_t *answer;                   /* NULL: it takes everything */
 	struct peer peers[PEERS_MAX];
 	size_t peer_count;
 	size_t recipients; /* of the next job; 0: one */

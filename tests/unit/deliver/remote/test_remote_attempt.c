@@ -209,6 +209,26 @@ static void what_need_not_wait_any_longer_is_reported(void **state)
 #define ATTEMPT_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 #define LIMITED_TEST(test) cmocka_unit_test_setup_teardown(test, set_up_limited, tear_down)
 
+/* What is known of a server forbids to send it anything: nobody connects, and no other mail to it
+ * waits for that. */
+static void a_policy_that_refuses_is_no_fault_of_the_server(void **state)
+{
+	struct mail_verdict refusal;
+
+	(void)state;
+	mail_verdict_set(&refusal, "4.7.5", "its policy cannot be met");
+	scene.refusal = &refusal;
+	for (scene.servers = 1; scene.servers <= 3; scene.servers++) {
+		size_t number = scene_start("key");
+
+		scene_play();
+		assert_int_equal(scene.peer_count, 0);
+		assert_true(scene.is_finished[number]);
+		assert_string_equal(scene.reports[number], "4.7.5");
+	}
+	scene.refusal = NULL;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -218,6 +238,7 @@ int main(void)
 		LIMITED_TEST(who_waited_for_its_turn_goes_by_the_new_configuration),
 		LIMITED_TEST(a_full_class_is_no_reason_for_another_way),
 		ATTEMPT_TEST(a_server_that_is_away_is_one),
+		ATTEMPT_TEST(a_policy_that_refuses_is_no_fault_of_the_server),
 		ATTEMPT_TEST(what_need_not_wait_any_longer_is_reported),
 	};
 

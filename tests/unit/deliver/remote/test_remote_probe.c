@@ -416,6 +416,28 @@ static void a_route_is_described(void **state)
 	config = (struct config){.smtproute_count = 0};
 }
 
+/* Whatever the routes of the configuration are. */
+static void a_host_and_port_are_a_relay(void **state)
+{
+	static const struct {
+		const char *destination, *searched;
+	} cases[] = {{"host.test:26", "relay host.test 26"},
+		     {"host.test:65535", "relay host.test 65535"}};
+	struct config_route route = {.domain = "", .relay = "relay.test", .port = 2525};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct remote_probe *probe;
+
+		config = (struct config){.smtproutes = &route, .smtproute_count = 1};
+		probe = begin(cases[i].destination);
+		assert_non_null(probe);
+		assert_string_equal(world.searched, cases[i].searched);
+		remote_probe_free(probe);
+	}
+	config = (struct config){.smtproute_count = 0};
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -423,6 +445,7 @@ int main(void)
 		cmocka_unit_test(without_a_server_it_ends),
 		cmocka_unit_test(what_is_neither_is_refused),
 		cmocka_unit_test(a_route_is_described),
+		cmocka_unit_test(a_host_and_port_are_a_relay),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

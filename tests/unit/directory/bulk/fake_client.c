@@ -40,6 +40,9 @@ struct directory_client {
 	size_t fail_after;
 	enum directory_error fail_with;
 	const char *disturbance; /* a record; NULL: none */
+	size_t asked;
+	size_t failing; /* the question of this number, from 1; 0: none */
+	enum directory_error failing_with;
 	struct str words[WORDS_MAX];
 };
 
@@ -132,6 +135,19 @@ void fake_client_fail(struct directory_client *client, size_t count, enum direct
 	client->fail_with = error;
 }
 
+void fake_client_fail_question(struct directory_client *client, size_t number,
+			       enum directory_error error)
+{
+	client->asked = 0;
+	client->failing = number;
+	client->failing_with = error;
+}
+
+size_t fake_client_asked(const struct directory_client *client)
+{
+	return client->asked;
+}
+
 void fake_client_disturb(struct directory_client *client, const char *record)
 {
 	client->disturbance = record;
@@ -139,7 +155,8 @@ void fake_client_disturb(struct directory_client *client, const char *record)
 
 void directory_client_problem(const struct directory_client *client, struct buffer *out)
 {
-	if (client->fail_with == DIRECTORY_ERROR_LATER)
+	if (client->fail_with == DIRECTORY_ERROR_LATER ||
+	    (client->failing > 0 && client->failing_with == DIRECTORY_ERROR_LATER))
 		buffer_append_string(out, "/run/directory: Permission denied");
 }
 
@@ -189,6 +206,11 @@ static size_t list(struct directory_client *client, const struct directory_quest
 static bool fails(struct directory_client *client, const struct directory_question_private *asked,
 		  struct directory_answer_text *answer)
 {
+	if (++client->asked == client->failing) {
+		answer->error = client->failing_with;
+		answer->error_text = "as was asked for";
+		return true;
+	}
 	if (asked->verb == EDIT && client->disturbance != NULL) {
 		fake_client_set(client, client->disturbance);
 		client->disturbance = NULL;

@@ -21,6 +21,11 @@ size_t fake_client_most(const struct directory_client *client);
 void fake_client_disturb(struct directory_client *client, const char *record);
 /* Every change from the one after COUNT others on is answered with ERROR. */
 void fake_client_fail(struct directory_client *client, size_t count, enum directory_error error);
+/* The question of that NUMBER, from 1 and from now on, is answered with ERROR, once; 0: none is. */
+void fake_client_fail_question(struct directory_client *client, size_t number,
+			       enum directory_error error);
+/* How many were asked since then. */
+size_t fake_client_asked(const struct directory_client *client);
 void fake_client_free(struct directory_client *client);
 
 #endif

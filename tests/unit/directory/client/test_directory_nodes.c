@@ -234,6 +234,13 @@ static void a_change_amid_a_list_is_not_missed(void **state)
 	/* anything may have changed */
 	directory_peer_say(peer, "reset|id|4");
 	assert_string_equal(directory_peer_hear(peer), "list|3|node|||1000");
+	directory_peer_say(peer, "new|5|node|b2");
+	directory_peer_say(peer, "val|3|0|4|= b2|address b.test:1");
+	assert_string_equal(directory_peer_hear(peer), "list|4|node|||1000");
+	expect_changes(&scene, 3);
+	directory_peer_say(peer, "val|4|0|5");
+	expect_changes(&scene, 4);
+	expect_nodes(&scene, "");
 	close_nodes_scene(&scene);
 }
 

@@ -165,7 +165,8 @@ static struct directory_dial *dial(struct scene *scene, size_t index, const char
 {
 	const struct directory_dialer *dialer = directory_tls_dialer(scene->dialer);
 	struct directory_dial *made =
-		dialer->dial(dialer->context, server, on_dialled, &scene->dialled[index]);
+		dialer->dial(dialer->context, server, NULL, on_dialled,
+			     &scene->dialled[index]);
 
 	assert_false(scene->dialled[index].is_done); /* never before it returns */
 	return made;

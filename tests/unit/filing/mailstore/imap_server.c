@@ -490,6 +490,13 @@ CURLcode curl_easy_setopt(CURL *easy, CURLoption option, ...)
 	return CURLE_OK;
 }
 
+void __wrap_os_socket_shut(int socket);
+
+void __wrap_os_socket_shut(int socket)
+{
+	server.shut += socket == IMAP_SERVER_SOCKET;
+}
+
 CURLcode curl_easy_getinfo(CURL *easy, CURLINFO info, ...)
 {
 	va_list list;
@@ -497,7 +504,7 @@ CURLcode curl_easy_getinfo(CURL *easy, CURLINFO info, ...)
 	(void)easy;
 	(void)info;
 	va_start(list, info);
-	*va_arg(list, curl_socket_t *) = -1;
+	*va_arg(list, curl_socket_t *) = IMAP_SERVER_SOCKET;
 	va_end(list);
 	return CURLE_OK;
 }

@@ -10,7 +10,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { IMAP_SERVER_BOXES = 64, IMAP_SERVER_MESSAGES = 1100, IMAP_SERVER_USERS = 12 };
+enum {
+	IMAP_SERVER_BOXES = 64,
+	IMAP_SERVER_MESSAGES = 1100,
+	IMAP_SERVER_USERS = 12,
+	IMAP_SERVER_SOCKET = 1000
+};
 
 struct imap_server_message {
 	uint64_t uid;
@@ -61,6 +66,7 @@ struct imap_server {
 	enum imap_server_fault fault;
 	/* what was done */
 	unsigned calls, opened, open;
+	unsigned shut; /* sockets that are to be heard no more, so that the end waits for nothing */
 	struct buffer dialogue; /* commands, each without its tag; a message is "..." */
 	char url[100], user[60], password[60], resolve[100], authorities[60];
 	long tls, verifies[2], version, times[3];

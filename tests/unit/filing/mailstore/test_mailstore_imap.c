@@ -38,7 +38,7 @@ int64_t __wrap_os_clock_monotonic_us(void)
 int __wrap_os_socket_wait(int socket, bool for_writing, int64_t limit_us);
 int __wrap_os_socket_wait(int socket, bool for_writing, int64_t limit_us)
 {
-	assert_int_equal(socket, -1);
+	assert_int_equal(socket, IMAP_SERVER_SOCKET);
 	(void)for_writing;
 	world.waited_us = limit_us;
 	world.now_us += limit_us;
@@ -498,6 +498,10 @@ static void refusals_have_meanings(void **state)
 		assert_false(append.is_unknown || append.is_away);
 		assert_int_equal(server.opened, 1);
 		assert_int_equal(count_text(0), 0);
+		/* nothing is made that is there, unless the server says that it is not */
+		buffer_append_byte(&server.dialogue, '\0');
+		assert_int_equal(strstr(buffer_data(&server.dialogue), "CREATE ") != NULL,
+				 rows[i / 2].of_create || strstr(answer, "[TRYCREATE]") != NULL);
 	}
 }
 
@@ -641,6 +645,20 @@ static void a_command_has_its_time(void **state)
 	server.fault = IMAP_SERVER_HANGS;
 	assert_int_equal(append_now("INBOX", 0).verdict.class, MAIL_WAIT);
 	assert_in_range(world.waited_us, 10 * SECOND_US - 10, 10 * SECOND_US);
+	assert_int_equal(server.shut, 1); /* it is not waited for at the end, too */
+}
+
+/* Of a connection that works the library may say the end. */
+static void who_answers_hears_the_end(void **state)
+{
+	assert_int_equal(append_now("INBOX", 0).verdict.class, MAIL_OK);
+	server.shut = 0;
+	mailstore_free(world.store);
+	assert_int_equal(server.open, 0);
+	assert_int_equal(server.shut, 0);
+	world.store = NULL;
+	tear_down(state);
+	set_up(state);
 }
 
 /* As many as are looked at, and one more. */
@@ -831,6 +849,7 @@ int main(void)
 		CASE(a_greeting_has_an_end),
 		CASE(the_library_is_told),
 		CASE(a_command_has_its_time),
+		CASE(who_answers_hears_the_end),
 		CASE(messages_with_one_id_are_counted),
 		CASE(a_message_may_be_too_large),
 		CASE(answers_have_bounds),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* What "noded" asks of the process "queue": greetings, packages, and their names. */
 #include "ipc/pack.h"
+#include "mail/package.h"
 #include "queue/client/handed.h"
 #include "queue/client/protocol.h"
 #include "queue/update.h"
@@ -48,12 +49,12 @@ static int end(void **state)
 }
 
 /* Stops "queue", and starts the next one. */
-static void restart(void)
+static void restart(bool has_nodes)
 {
 	scene_end();
 	unlink(queue_peer_path("socket"));
 	unlink(queue_peer_path("submit"));
-	start(true);
+	start(has_nodes);
 }
 
 static void pack_node(struct buffer *out, const char *node,
@@ -141,6 +142,8 @@ static void greet(struct queue_peer *peer, const struct queue_handed_serial *ser
 	expect_kept(peer, serial, kept);
 }
 
+static uint32_t via = MAIL_VIA_MAX; /* of the packages that follow */
+
 /* The envelope of package NAME for 6 bytes. */
 static void append_package(struct buffer *text, uint64_t number, const char *name)
 {
@@ -153,7 +156,7 @@ static void append_package(struct buffer *text, uint64_t number, const char *nam
 	envelope->size = 6;
 	envelope->handed = str_from(handed);
 	envelope->origin = STR("a0/12-3f");
-	envelope->via = 20;
+	envelope->via = via;
 	mail_envelope_add(envelope, STR("b@example.net"));
 	assert_int_equal(queue_control_write_envelope(text, envelope), 0);
 	mail_envelope_free(envelope);
@@ -197,8 +200,6 @@ static bool is_in_queue(const char *path)
 {
 	return access(queue_peer_path(path), F_OK) == 0;
 }
-
-/* --- */
 
 static void a_package_is_here_once(void **state)
 {
@@ -274,7 +275,7 @@ static void the_next_process_knows_runs_and_packages(void **state)
 	greet(&scene.client, &first, "");
 	assert_int_equal(hand_over(&scene.client, &first, "12-3f", "", &number), 0);
 	assert_int_equal(hand_over(&scene.client, &first, "13-3f.3", map, NULL), 0);
-	restart();
+	restart(true);
 	assert_int_equal(hand_over(&scene.client, &first, "14-3f", "", NULL), ESTALE);
 	greet(&scene.client, &second, "12-3f ;13-3f.3 3-4;");
 	assert_int_equal(hand_over(&scene.client, &second, "12-3f", "", NULL), EEXIST);
@@ -340,6 +341,9 @@ static void text_that_is_no_package_is_refused(void **state)
 	append_package(&text, number + 1, "12-3f");
 	say_text(&scene.client, number, "a1", &first, buffer_view(&text));
 	assert_int_equal(scene_hear_result(&scene.client, number), EBADMSG);
+	via = MAIL_VIA_MAX + 1;
+	assert_int_equal(hand_over(&scene.client, &first, "12-3f", "", NULL), EBADMSG);
+	via = MAIL_VIA_MAX;
 	/* another node's */
 	say_of_node(&scene.client, QUEUE_PROTOCOL_GREET, "a2", &first, NULL);
 	while (queue_peer_hear(&scene.client) != QUEUE_PROTOCOL_GREETED)
@@ -367,29 +371,13 @@ static void others_are_disconnected(void **state)
 	say_greet(&other, &none);
 	assert_int_equal(queue_peer_hear(&other), 0);
 	queue_peer_close(&other);
-	scene_end();
-	unlink(queue_peer_path("socket"));
-	unlink(queue_peer_path("submit"));
-	start(false);
+	restart(false);
 	for (unsigned type = QUEUE_PROTOCOL_GREET; type <= QUEUE_PROTOCOL_DROP; type++) {
 		other = scene_connect();
 		say_of_node(&other, (uint16_t)type, "a1", &first, "12-3f");
 		assert_int_equal(queue_peer_hear(&other), 0);
 		queue_peer_close(&other);
 	}
-}
-
-/* Two machines hang on it: REMOVED comes after a sync. */
-static void a_durable_removal_is_told_after_a_group(void **state)
-{
-	uint64_t number = scene_queue_one(&scene.client, 1);
-
-	(void)state;
-	scene_expect_queued(&scene.manager, number, true);
-	scene_say_remove(&scene.manager, QUEUE_REMOVE_QUEUED | QUEUE_REMOVE_DURABLY,
-			 MAIL_STAGE_ARRIVE, number);
-	scene_expect_removed(&scene.manager, number);
-	assert_int_equal(queue_intake_durable(scene.intake), 1);
 }
 
 #define SERVED(test) cmocka_unit_test_setup_teardown(test, begin, end)
@@ -404,7 +392,6 @@ int main(void)
 		SERVED(a_map_comes_with_its_package),
 		SERVED(text_that_is_no_package_is_refused),
 		SERVED(others_are_disconnected),
-		SERVED(a_durable_removal_is_told_after_a_group),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
