@@ -137,7 +137,7 @@ static void print_config(const struct printing *printing, const struct config *c
 	for (size_t i = 0; i < config->rule_count; i++)
 		print_configured_section(printing, CONFIG_SECTION_RULE, config->rules[i].name,
 					 &config->rules[i]);
-	if (config_hands_over(config) || config_takes_over(config))
+	if (config->node.is_given)
 		print_configured_section(printing, CONFIG_SECTION_NODE, NULL, &config->node);
 	for (enum mail_stage stage = 0; stage < MAIL_STAGE_COUNT; stage++)
 		if (config->stages[stage].nodes != NULL)

@@ -60,7 +60,7 @@ bool package_must_be_recorded(struct manager *manager, const struct message *mes
 	return is_handed && !is_one;
 }
 
-static bool is_whole(const struct job *job)
+static bool is_whole_package(const struct job *job)
 {
 	return is_at_s4(job->message) &&
 	       job->delivery_count == job->message->control->delivery_count;
@@ -68,7 +68,7 @@ static bool is_whole(const struct job *job)
 
 bool package_may_go(const struct job *job)
 {
-	return is_whole(job) || job->message->facts.place == MESSAGE_AT_S5 ||
+	return is_whole_package(job) || job->message->facts.place == MESSAGE_AT_S5 ||
 	       job->message->facts.place == MESSAGE_AT_S5_TODO;
 }
 
@@ -83,7 +83,7 @@ size_t package_size_of(const struct mail_recipient *recipient,
 	       delivery->address.length + delivery->service.length + delivery->server.length;
 }
 
-static int compare_deliveries(const void *a, const void *b)
+static int compare_package_deliveries(const void *a, const void *b)
 {
 	const struct queue_delivery *left = a;
 	const struct queue_delivery *right = b;
@@ -107,7 +107,7 @@ static struct queue_delivery *copy_deliveries(const struct job *job)
 						    .server = delivery->server,
 						    .address = delivery->address};
 	}
-	qsort(copies, job->delivery_count, sizeof *copies, compare_deliveries);
+	qsort(copies, job->delivery_count, sizeof *copies, compare_package_deliveries);
 	return copies;
 }
 
@@ -166,8 +166,9 @@ int package_pack(const struct manager *manager, const struct job *job, struct bu
 	char name[MAIL_PACKAGE_SIZE];
 	int error = write_package_text(job, deliveries, &text);
 
-	mail_package_format(
-		(struct mail_package){message->id, is_whole(job) ? 0 : deliveries[0].number}, name);
+	mail_package_format((struct mail_package){message->id,
+						  is_whole_package(job) ? 0 : deliveries[0].number},
+			    name);
 	pack_u64(body, message->id.number);
 	pack_u64(body, (uint64_t)message->id.born_us);
 	pack_u64(body, message->control->envelope->size);
@@ -196,7 +197,7 @@ static void map_to(struct manager *manager, struct message *message, const char 
 	}
 }
 
-static void take_kept(struct manager *manager, struct message *message)
+static void take_kept_deliveries(struct manager *manager, struct message *message)
 {
 	const struct ipc_job_report report = {.status = STR("2.0.0"),
 					      .text = STR("another node has it")};
@@ -220,7 +221,7 @@ bool package_map(struct manager *manager, struct message *message)
 	struct buffer trigger CLEANUP(buffer_clear) = {0};
 
 	if (!message->is_new && handed_is_kept(manager->handed, message->id)) {
-		take_kept(manager, message);
+		take_kept_deliveries(manager, message);
 		return true;
 	}
 	if (*handed_group_of(manager->handed, stage) == '\0' ||

@@ -52,8 +52,7 @@ static bool hear_kept(struct node_client *client, const struct str *words, size_
 
 		if (!mail_package_parse(words[i], &(struct mail_package){0}))
 			return say_bye_to_receiver(client, "it has what is no package's name");
-		client->handler->kept(client->context, words[i],
-				      is_whole ? STR("") : words[i + 1]);
+		client->handler->kept(client->context, words[i], is_whole ? STR("") : words[i + 1]);
 	}
 	return true;
 }

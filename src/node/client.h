@@ -57,8 +57,8 @@ void node_client_clear(struct node_client *client);
 /* BYTES have come. False: it has ENDED. */
 bool node_client_read(struct node_client *client, struct str bytes);
 
-/* READY: appends to out the beginning of a package with SIZE bytes of data, which the caller appends
- * then, and node_client_end_take() after them. */
+/* READY: appends to out the beginning of a package with SIZE bytes of data, which the caller
+ * appends then, and node_client_end_take() after them. */
 void node_client_begin_take(struct node_client *client, const char *package, struct str text,
 			    uint64_t size);
 void node_client_end_take(struct node_client *client);

@@ -36,8 +36,8 @@ static void watch_link(struct node_link *link)
 static bool write_link(struct node_link *link)
 {
 	while (link->out->length > 0) {
-		ssize_t count = link->transport.write(link->transport.state,
-						      buffer_data(link->out), link->out->length);
+		ssize_t count = link->transport.write(link->transport.state, buffer_data(link->out),
+						      link->out->length);
 
 		if (count == -EAGAIN) {
 			if (link->stuck_us == 0)
@@ -61,7 +61,7 @@ static const char *const ends[READ_RESULTS] = {
 	[READ_BROKEN] = "the connection is broken",
 };
 
-static enum read_result read_link(struct node_link *link)
+static enum read_result read_from_link(struct node_link *link)
 {
 	static char bytes[READ_SIZE];
 
@@ -87,7 +87,7 @@ static void pump_link(void *context)
 	struct node_link *link = context;
 	enum read_result result = link->is_ended    ? READ_REFUSED
 				  : link->is_paused ? READ_ALL
-						    : read_link(link);
+						    : read_from_link(link);
 	const char *end = ends[result];
 
 	if (end == NULL && link->out->length < NODE_LINK_OUT_MAX)

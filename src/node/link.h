@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * node/link.h - the bytes of a connection between two nodes: in and out of a transport, with a limit
- * on how long nothing comes or goes.
+ * node/link.h - the bytes of a connection between two nodes: in and out of a transport, with a
+ * limit on how long nothing comes or goes.
  */
 #ifndef NODE_LINK_H
 #define NODE_LINK_H
@@ -38,8 +38,8 @@ struct node_link *node_link_new(struct os_loop *loop, const struct directory_tra
 				void *context);
 /* Something was added to OUT: it is sent at the end of this turn. */
 void node_link_send(struct node_link *link);
-/* The protocol has ended: what is to be sent is sent, as far as it can be at once, and at the end of
- * this turn LOST is called. */
+/* The protocol has ended: what is to be sent is sent, as far as it can be at once, and at the end
+ * of this turn LOST is called. */
 void node_link_end(struct node_link *link);
 /* While paused nothing is read, and silence does not count. */
 void node_link_pause(struct node_link *link, bool is_paused);

@@ -83,8 +83,8 @@ static int read_size(const struct reading *reading)
 		return head;
 	buffer_consume(&stream->input, (size_t)head);
 	stream->phase = NODE_STREAM_DATA;
-	goes_on = reading->handler->text(reading->context, buffer_view(&stream->text),
-					 stream->left);
+	goes_on =
+		reading->handler->text(reading->context, buffer_view(&stream->text), stream->left);
 	buffer_clear(&stream->text);
 	return goes_on ? 1 : -ECANCELED;
 }

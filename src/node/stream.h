@@ -33,9 +33,9 @@
 
 enum {
 	NODE_PROTOCOL = 1,
-	NODE_TEXT_MAX = 1 << 20,    /* bytes of a package's control text */
+	NODE_TEXT_MAX = 1 << 20,      /* bytes of a package's control text */
 	NODE_PACKAGES_IN_FLIGHT = 64, /* taken, and not answered */
-	NODE_NAMES_MAX = 256,       /* packages in one frame */
+	NODE_NAMES_MAX = 256,         /* packages in one frame */
 };
 
 struct node_stream_handler {

@@ -25,7 +25,7 @@ struct handover {
 
 static struct handover handover; /* open() is called before there is a state */
 
-static const char *authority_of_node(const struct config *config)
+static const char *authority_of_receivers(const struct config *config)
 {
 	return config->node.authority;
 }
@@ -43,7 +43,7 @@ static bool does_handover_dial(const struct config *config)
 	return true;
 }
 
-static void complain_about_network(const char *operation, const char *reason)
+static void complain_about_receivers(const char *operation, const char *reason)
 {
 	log_event(EVENT_NODE_ERROR, log_string(operation, operation), log_string(reason, reason));
 }
@@ -52,10 +52,10 @@ static const struct peer_network_kind network_kind = {
 	.socket = "node",
 	.certificate = CONFIG_NODE_CERTIFICATE,
 	.protocol = NODE_TLS_PROTOCOL,
-	.authority = authority_of_node,
+	.authority = authority_of_receivers,
 	.listens = no_listens,
 	.dials = does_handover_dial,
-	.complain = complain_about_network,
+	.complain = complain_about_receivers,
 };
 
 static int open_handover(struct child *child)

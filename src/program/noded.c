@@ -26,7 +26,7 @@ struct noded {
 
 static struct noded noded; /* open() is called before there is a state */
 
-static const char *authority_of_node(const struct config *config)
+static const char *authority_of_senders(const struct config *config)
 {
 	return config->node.authority;
 }
@@ -43,7 +43,7 @@ static bool does_noded_dial(const struct config *config)
 	return false;
 }
 
-static void complain_about_network(const char *operation, const char *reason)
+static void complain_about_senders(const char *operation, const char *reason)
 {
 	log_event(EVENT_NODE_ERROR, log_string(operation, operation), log_string(reason, reason));
 }
@@ -52,11 +52,11 @@ static const struct peer_network_kind network_kind = {
 	.socket = "node",
 	.certificate = CONFIG_NODE_CERTIFICATE,
 	.protocol = NODE_TLS_PROTOCOL,
-	.authority = authority_of_node,
+	.authority = authority_of_senders,
 	.listens = listens_of_node,
 	.dials = does_noded_dial,
 	.handler = &node_receiver_acceptor,
-	.complain = complain_about_network,
+	.complain = complain_about_senders,
 };
 
 /* Whether SOCKET is still one of the configuration. */
@@ -86,16 +86,16 @@ static void listen_when_able(void)
 		peer_network_listen(noded.network, noded.receiver);
 }
 
-static void on_nodes_changed(void *context)
+static void on_senders_changed(void *context)
 {
 	(void)context;
 	node_receiver_nodes_changed(noded.receiver);
 	listen_when_able();
 }
 
-static const struct directory_nodes_handler nodes_handler = {on_nodes_changed};
+static const struct directory_nodes_handler nodes_handler = {on_senders_changed};
 
-static void on_queue_connected(void *context)
+static void on_queue_reached(void *context)
 {
 	(void)context;
 	noded.has_queue = true;
@@ -116,7 +116,7 @@ static int start_noded(struct child *child)
 	parts.queue = noded.queue;
 	parts.nodes = noded.nodes;
 	noded.receiver = node_receiver_new(child->loop, &parts);
-	queue_client_when_connected(noded.queue, on_queue_connected, NULL);
+	queue_client_when_connected(noded.queue, on_queue_reached, NULL);
 	child_close_sockets(child, is_node_socket_wanted, child->config);
 	child_ready(child);
 	return 0;

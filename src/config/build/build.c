@@ -90,7 +90,7 @@ static void add_default_transport(struct config *config, const char *name)
 }
 
 static void set_transport(struct config *config, const struct config_tree_section *section,
-		      unsigned *lines, struct config_problems *problems)
+			  unsigned *lines, struct config_problems *problems)
 {
 	const struct config_transport *found =
 		config_transport_find(config, str_from(section->title));
@@ -98,9 +98,9 @@ static void set_transport(struct config *config, const struct config_tree_sectio
 	size_t index;
 
 	if (found == NULL) {
-		config_problem_report_section(section, "no such transport",
-					      "remote, list, a stage that has nodes, or the name of a service",
-					      problems);
+		config_problem_report_section(
+			section, "no such transport",
+			"remote, list, a stage that has nodes, or the name of a service", problems);
 		config_fill_section(config, section, &ignored, problems);
 		return;
 	}
@@ -154,9 +154,9 @@ static void add_services(struct config *config, const struct config_tree *tree,
 	for (const struct config_tree_section *s = tree->first; s != NULL; s = s->next)
 		if (s->kind == CONFIG_SECTION_SERVICE)
 			add_configured_service(config, s, lines, problems);
-	config->transports = arena_alloc(config->arena,
-					 (config->service_count + 2 + MAIL_STAGE_COUNT) *
-						 sizeof *config->transports);
+	config->transports =
+		arena_alloc(config->arena, (config->service_count + 2 + MAIL_STAGE_COUNT) *
+						   sizeof *config->transports);
 	add_default_transport(config, "remote");
 	for (size_t i = 0; i < config->service_count; i++)
 		add_default_transport(config, config->services[i].name);
@@ -196,9 +196,9 @@ static void add_processes(struct config *config, const struct config_tree *tree,
 			  struct config_problems *problems)
 {
 	static const char *const names[CONFIG_PROCESSES] = {
-		"smtpd", "qmtpd", "names",   "keys",   "policy", "auth", "resolve",  "remote",
-		"lmtp",  "local", "mailbox", "decode", "pipe",   "list", "directory",
-		"handover", "noded"};
+		"smtpd",   "qmtpd",  "names",     "keys",     "policy",  "auth",
+		"resolve", "remote", "lmtp",      "local",    "mailbox", "decode",
+		"pipe",    "list",   "directory", "handover", "noded"};
 	unsigned lines[CONFIG_PROCESSES] = {0};
 
 	for (size_t i = 0; i < CONFIG_PROCESSES; i++)
@@ -332,7 +332,6 @@ static void fill_defaults(struct config *config, enum config_section kind, void 
 	config_fill_section(config, &empty, base, problems);
 }
 
-/* Without a section, its defaults apply where other nodes do something. */
 static void set_node(struct config *config, const struct config_tree *tree,
 		     struct config_problems *problems)
 {
@@ -340,6 +339,7 @@ static void set_node(struct config *config, const struct config_tree *tree,
 	const struct config_tree_section *first =
 		fill_only(config, tree, CONFIG_SECTION_NODE, &config->node, &ignored, problems);
 
+	config->node.is_given = first != NULL;
 	if (first == NULL)
 		fill_defaults(config, CONFIG_SECTION_NODE, &config->node, problems);
 }

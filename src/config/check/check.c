@@ -323,6 +323,15 @@ static void complete_reserve(struct config *config, const struct config_tree *tr
 		config->queue_reserve = half > least ? half : least;
 }
 
+/* What other nodes do needs the section: its certificate has no default. */
+static void check_node_section(const struct config *config, struct config_problems *problems)
+{
+	if (config_hands_over(config) && !config->node.is_given)
+		config_problem_add(problems, 0, "node", STR(""),
+				   "must be given: nodes show each other who they are",
+				   "a section node with certificate, key and authority");
+}
+
 void config_check(struct config *config, const struct config_tree *tree,
 		  struct config_problems *problems)
 {
@@ -336,6 +345,7 @@ void config_check(struct config *config, const struct config_tree *tree,
 	complete_reserve(config, tree);
 	config_complete_sections(config, tree);
 	config_check_rows(config, tree, problems);
+	check_node_section(config, problems);
 	config_check_record(config, tree, problems);
 	check_titles(config, tree, CONFIG_SECTION_DOMAIN, config->domain_count, domain_name,
 		     problems);

@@ -1,32 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* The settings of the sections node and stage: which machine this is, and what others do. */
 #include "config/schema/row.h"
-#include "config/type/value.h"
-#include "mail/package.h"
-
-void config_check_group(const struct config_row_check *check, const char *text)
-{
-	config_complain_if(check,
-			   text != NULL && *text != '\0' &&
-				   !config_text_is_short_name(str_from(text)),
-			   "not the name of a group", "1 to 32 of a-z, 0-9, '-', '_'");
-}
-
-static void check_stage_nodes(const struct config_row_check *check)
-{
-	const struct config_stage *stage = check->base;
-
-	config_check_group(check, stage->nodes);
-}
-
-static void check_node_name(const struct config_row_check *check)
-{
-	const struct config_node *node = check->base;
-
-	config_complain_if(check, node->name != NULL && *node->name != '\0' && !mail_node_is_valid(str_from(node->name)),
-			   "not the name of a node",
-			   "1 to 64 letters, digits, hyphens and dots, as a host name");
-}
 
 /* The files go together, and are required where mail goes to other nodes or comes from them. */
 static void check_node_file(const struct config_row_check *check, const char *value)
@@ -64,8 +38,7 @@ static void check_node_listen(const struct config_row_check *check)
 }
 
 const struct config_setting config_schema_node[] = {
-	SETTING(NODE, "name", text, AT(config_node, name), INITIAL(""), RANGE(0, 64),
-		CHECK(check_node_name),
+	SETTING(NODE, "name", node_name, AT(config_node, name), INITIAL(""),
 		MEANING("The name of this node: its record in the directory's table node, and its "
 			"certificate, have it. Empty: setting hostname.")),
 	SETTING(NODE, "listen", endpoints, LIST(config_node, listens, listen_count), INITIAL(""),
@@ -89,8 +62,7 @@ const struct config_setting config_schema_node[] = {
 			"already. After that another node gets it, which is logged; recipients "
 			"may get it twice then.")),
 
-	SETTING(STAGE, "nodes", text, AT(config_stage, nodes), INITIAL(""), RANGE(0, 32),
-		CHECK(check_stage_nodes),
+	SETTING(STAGE, "nodes", node_group, AT(config_stage, nodes), INITIAL(""),
 		MEANING("The group of nodes that look up the recipients, to which mail is handed "
 			"over; empty, or a group that this node is in: this one does.")),
 };

@@ -52,9 +52,6 @@ static inline void config_complain_if(const struct config_row_check *check, bool
 		config_complain(check, message, allowed);
 }
 
-/* Complains if TEXT is no name of a group of nodes; empty or NULL: none. */
-void config_check_group(const struct config_row_check *check, const char *text);
-
 extern const struct config_word config_tls_version_words[];
 
 /* The rows and their number; within a part those of a section are adjacent. */

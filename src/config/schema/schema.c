@@ -23,7 +23,8 @@ static const struct config_section_info sections[CONFIG_SECTION_COUNT] = {
 		{"transport", "remote, list, a stage or a service's NAME",
 		 "How many deliveries run at a time: to other hosts (remote), to the members of "
 		 "mailing lists (list), or by a service; or, of a stage, how many messages are "
-		 "handed over at a time to the nodes that look up their recipients. Every transport exists with the defaults; "
+		 "handed over at a time to the nodes that look up their recipients. Every "
+		 "transport exists with the defaults; "
 		 "a section is only needed to change them.",
 		 sizeof(struct config_transport)},
 	[CONFIG_SECTION_PROCESS] =

@@ -144,6 +144,8 @@ extern const struct config_type config_type_user;
 extern const struct config_type config_type_group;
 extern const struct config_type config_type_local_part;
 extern const struct config_type config_type_address;
+extern const struct config_type config_type_node_group;
+extern const struct config_type config_type_node_name;
 extern const struct config_type config_type_server;
 extern const struct config_type config_type_owner;
 extern const struct config_type config_type_service;

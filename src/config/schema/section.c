@@ -40,23 +40,14 @@ static void check_service_certificate(const struct config_row_check *check)
 			   "the name of a section certificate");
 }
 
-static void check_service_nodes(const struct config_row_check *check)
-{
-	const struct config_service *service = check->base;
-
-	config_check_group(check, service->nodes);
-}
-
 static void check_transport_nodes(const struct config_row_check *check)
 {
 	const struct config_transport *transport = check->base;
 
-	if (transport->nodes != NULL && *transport->nodes != '\0' &&
-	    strcmp(transport->name, "remote") != 0)
-		config_complain(check, "only remote has nodes here",
-				"for a service, nodes in its own section");
-	else
-		config_check_group(check, transport->nodes);
+	config_complain_if(check,
+			   transport->nodes != NULL && *transport->nodes != '\0' &&
+				   strcmp(transport->name, "remote") != 0,
+			   "only remote has nodes here", "for a service, nodes in its own section");
 }
 
 const struct config_setting config_schema_section[] = {
@@ -66,8 +57,7 @@ const struct config_setting config_schema_section[] = {
 			"passes mail to an LMTP server. pipe: runs a program. mailbox and imap: "
 			"file each message once, in Maildirs or at an IMAP server, see "
 			"stagepost-record(5).")),
-	SETTING(SERVICE, "nodes", text, AT(config_service, nodes), INITIAL(""), RANGE(0, 32),
-		CHECK(check_service_nodes),
+	SETTING(SERVICE, "nodes", node_group, AT(config_service, nodes), INITIAL(""),
 		MEANING("The group of nodes that deliver the service's mail, which is handed over "
 			"to them; empty, or a group that this node is in: this one does.")),
 	SETTING(SERVICE, "path", mailbox_path, AT(config_service, path),
@@ -242,7 +232,7 @@ const struct config_setting config_schema_section[] = {
 			"domain of a service.")),
 	SETTING(TRANSPORT, "paused", boolean, AT(config_transport, paused), INITIAL("no"),
 		MEANING("Whether to keep the transport's mail and attempt no delivery.")),
-	SETTING(TRANSPORT, "nodes", text, AT(config_transport, nodes), INITIAL(""), RANGE(0, 32),
+	SETTING(TRANSPORT, "nodes", node_group, AT(config_transport, nodes), INITIAL(""),
 		CHECK(check_transport_nodes),
 		MEANING("Of remote: the group of nodes that send its mail, which is handed over to "
 			"them; empty, or a group that this node is in: this one does. A service "

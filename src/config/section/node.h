@@ -11,8 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct config_node { /* node { ... } */
-	const char *name; /* "": config_node_name() */
+struct config_node {                     /* node { ... } */
+	bool is_given;                   /* there is such a section */
+	const char *name;                /* "": config_node_name() */
 	struct config_endpoint *listens; /* mutual TLS */
 	size_t listen_count;
 	const char *certificate; /* PEM files; "": none */
@@ -21,7 +22,7 @@ struct config_node { /* node { ... } */
 	int64_t doubt_us; /* how long mail waits for a node that may have it already */
 };
 
-struct config_stage { /* stage submit { ... }, stage arrive { ... } */
+struct config_stage {      /* stage submit { ... }, stage arrive { ... } */
 	const char *nodes; /* the group of nodes that map its mail; "": this one does */
 };
 

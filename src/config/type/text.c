@@ -4,6 +4,7 @@
 #include "config/type/value.h"
 #include "mail/host.h"
 #include "mail/mailbox/quota.h"
+#include "mail/package.h"
 #include <string.h>
 
 static struct config_complaint parse_log_level(const struct config_setting *setting,
@@ -176,6 +177,40 @@ const struct config_type config_type_local_part = {
 	.allowed = "the part of a mail address before its @",
 	.size = sizeof(char *),
 	.parse = parse_local_part_text,
+	.print = config_type_print_text};
+
+static struct config_complaint parse_group_of_nodes(const struct config_setting *setting,
+						    const struct config *config, struct str text,
+						    void *place)
+{
+	(void)setting;
+	if (text.length > 0 && !config_text_is_short_name(text))
+		return config_type_complain("not the name of a group");
+	return config_type_keep(config, text, place);
+}
+
+const struct config_type config_type_node_group = {
+	.name = "group of nodes",
+	.allowed = "1 to 32 of a-z, 0-9, '-', '_', or empty",
+	.size = sizeof(char *),
+	.parse = parse_group_of_nodes,
+	.print = config_type_print_text};
+
+static struct config_complaint parse_name_of_node(const struct config_setting *setting,
+						  const struct config *config, struct str text,
+						  void *place)
+{
+	(void)setting;
+	if (text.length > 0 && !mail_node_is_valid(text))
+		return config_type_complain("not the name of a node");
+	return config_type_keep(config, text, place);
+}
+
+const struct config_type config_type_node_name = {
+	.name = "name of a node",
+	.allowed = "1 to 64 of a-z, 0-9, '-', '.', not \".\" or \"..\", or empty",
+	.size = sizeof(char *),
+	.parse = parse_name_of_node,
 	.print = config_type_print_text};
 
 /* Delimiters are characters that addresses may have without quotes, but not '.', since "first.last"

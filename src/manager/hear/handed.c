@@ -32,8 +32,8 @@ static void on_groups_changed(void *context)
 	os_loop_defer(manager->loop, &manager->dispatch_task);
 }
 
-/* What is on the disk of the message ID, which is not in memory: the deliveries that are decided are
- * told. 1: it is there; 0: it is not; or -errno. */
+/* What is on the disk of the message ID, which is not in memory: the deliveries that are decided
+ * are told. 1: it is there; 0: it is not; or -errno. */
 static int settle_by_disk(struct manager *manager, struct mail_id id)
 {
 	struct queue_control *control;
@@ -74,7 +74,7 @@ static int is_queued(struct manager *manager, struct mail_id id)
 }
 
 /* What cannot be read is asked for again by the next connection of that node. */
-static void on_kept(void *context, struct mail_id id)
+static void on_package_kept(void *context, struct mail_id id)
 {
 	struct manager *manager = context;
 	struct message *message = message_find(manager, id.number);
@@ -95,4 +95,5 @@ static void on_kept(void *context, struct mail_id id)
 		handed_settle(manager->handed, id, NULL, 0);
 }
 
-const struct handed_handler manager_hear_handed = {on_handed_released, on_groups_changed, on_kept};
+const struct handed_handler manager_hear_handed = {on_handed_released, on_groups_changed,
+						   on_package_kept};

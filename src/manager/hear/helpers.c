@@ -114,9 +114,9 @@ static void on_resolve_lost(void *context)
 }
 
 const struct helpers_handler manager_hear_helpers = {
-	may_helper_connect, may_help,         places_of_service, on_helper_joined,   report_take,
-	dispatch_on_ended,  busy_may_be_said, busy_take,         on_limit_of_server, on_resolved,
-	on_handed,          on_directory_back, on_resolve_lost,  stop_check,
+	may_helper_connect, may_help,          places_of_service, on_helper_joined,   report_take,
+	dispatch_on_ended,  busy_may_be_said,  busy_take,         on_limit_of_server, on_resolved,
+	on_handed,          on_directory_back, on_resolve_lost,   stop_check,
 };
 
 /* --- resolve --- */

@@ -116,7 +116,7 @@ const char *handed_group_of(const struct handed *handed, const char *transport)
 
 /* --- the helper --- */
 
-static int pack_peer(void *context, struct str node)
+static int pack_peer_name(void *context, struct str node)
 {
 	pack_str(context, node);
 	return 0;
@@ -130,7 +130,7 @@ void handed_joined(struct handed *handed)
 	int error = queue_peers_begin_run(handed->store, &run);
 
 	if (error == 0)
-		error = queue_peers_each(handed->store, pack_peer, &peers);
+		error = queue_peers_each(handed->store, pack_peer_name, &peers);
 	if (error < 0) { /* it hands nothing over without a run, and its mail waits */
 		log_event(EVENT_QUEUE_ERROR, log_string(operation, "peers"), log_error(error));
 		return;
@@ -191,7 +191,7 @@ static void note_kept(struct handed *handed, struct mail_id id)
 	kept->id = id;
 }
 
-static bool hear_kept(struct handed *handed, struct unpack body)
+static bool hear_kept_package(struct handed *handed, struct unpack body)
 {
 	while (body.rest.length > 0 && !body.failed) {
 		struct mail_id id;
@@ -239,7 +239,7 @@ bool handed_hear(struct handed *handed, enum ipc_job type, struct str body)
 	case IPC_JOB_PEER:
 		return hear_peer(handed, unpack);
 	case IPC_JOB_KEPT:
-		return hear_kept(handed, unpack);
+		return hear_kept_package(handed, unpack);
 	case IPC_JOB_ASKED:
 		return hear_asked(handed, unpack);
 	case IPC_JOB_RELEASE:

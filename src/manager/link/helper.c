@@ -268,7 +268,7 @@ static bool on_resolve(struct helper *helper, const struct ipc_message *message)
 	return true;
 }
 
-static bool on_handed(struct helper *helper, const struct ipc_message *message)
+static bool on_handover_packet(struct helper *helper, const struct ipc_message *message)
 {
 	struct helpers *helpers = helper->helpers;
 
@@ -311,7 +311,7 @@ static void on_helper_message(void *context, struct ipc_channel *channel,
 	case IPC_JOB_KEPT:
 	case IPC_JOB_ASKED:
 	case IPC_JOB_RELEASE:
-		is_good = on_handed(helper, message);
+		is_good = on_handover_packet(helper, message);
 		break;
 	default:
 		break;

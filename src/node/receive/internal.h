@@ -5,6 +5,7 @@
  *   receive.c   who may connect, and which connections there are
  *   session.c   a connection: it is greeted by "queue", then hands packages over
  *   package.c   a package on its way into the queue
+ *   close.c     the end of a session
  *   offer.c     what is taken from others
  */
 #ifndef NODE_RECEIVE_INTERNAL_H
@@ -32,8 +33,8 @@ struct node_package;
 
 struct node_session {
 	struct node_receiver *receiver;
-	char peer[MAIL_NODE_MAX + 1]; /* of the other node */
-	char address[300];            /* "NAME[ADDRESS]" */
+	char peer[MAIL_NODE_MAX + 1];      /* of the other node */
+	char address[300];                 /* "NAME[ADDRESS]" */
 	struct queue_handed_serial serial; /* zeros before its hello */
 	struct node_server server;
 	struct node_link *link;
@@ -46,13 +47,14 @@ struct node_session {
 struct node_session *node_session_new(struct node_receiver *receiver,
 				      const struct directory_transport *transport, const char *peer,
 				      const char *address);
-/* Tells the other node why, and closes. */
-void node_session_end(struct node_session *session, const char *reason);
 void node_session_free(struct node_session *session);
 /* What "queue" says of its greeting. */
 void node_session_kept(struct node_session *session, struct str package, struct str numbers);
 void node_session_greeted(struct node_session *session, int error,
 			  const struct queue_handed_serial *highest);
+
+/* close.c: tells the other node why, and closes. */
+void node_session_end(struct node_session *session, const char *reason);
 
 /* package.c: the packages of a session; true: it goes on. */
 bool node_package_begin(struct node_session *session, struct str name, struct str text,

@@ -20,7 +20,7 @@ static bool is_transport_offered(const struct node_receiver *receiver,
 }
 
 /* The name of the transport that DELIVERY needs; empty: none. */
-static struct str transport_of(const struct queue_delivery *delivery)
+static struct str transport_of_delivery(const struct queue_delivery *delivery)
 {
 	if (delivery->route == QUEUE_ROUTE_LOCAL)
 		return delivery->service;
@@ -37,7 +37,7 @@ static struct str find_unoffered(const struct node_receiver *receiver,
 	if (!control->is_mapped)
 		return is_transport_offered(receiver, own, stage) ? STR("") : stage;
 	for (size_t i = 0; i < control->delivery_count; i++) {
-		struct str transport = transport_of(&control->deliveries[i]);
+		struct str transport = transport_of_delivery(&control->deliveries[i]);
 
 		if (!is_transport_offered(receiver, own, transport))
 			return transport.length > 0 ? transport : STR("none");

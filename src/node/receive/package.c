@@ -158,7 +158,7 @@ static int write_control_text(const struct node_package *package, struct buffer 
 	return error;
 }
 
-static void commit_package(struct node_package *package)
+static void commit_whole_package(struct node_package *package)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
 	int error;
@@ -205,7 +205,7 @@ static void advance_package(struct node_package *package)
 	if (session->coming == package || package->is_whole)
 		node_link_pause(session->link, false);
 	if (package->is_whole)
-		commit_package(package);
+		commit_whole_package(package);
 }
 
 static void on_queue_answer(void *context, int result)
@@ -224,7 +224,7 @@ static void on_queue_answer(void *context, int result)
 }
 
 /* Parses TEXT: whether it can be taken. */
-static bool read_package(struct node_package *package, struct str text)
+static bool read_control_text(struct node_package *package, struct str text)
 {
 	struct mail_package wanted;
 	int error = queue_control_parse(text, &package->control, NULL);
@@ -236,8 +236,8 @@ static bool read_package(struct node_package *package, struct str text)
 	(void)mail_package_parse(str_from(package->name), &wanted);
 	if (wanted.id.number != package->control->envelope->id.number ||
 	    wanted.id.born_us != package->control->envelope->id.born_us ||
-	    package->control->envelope->size != package->size ||
-	    !package->control->has_checksum || package->control->damaged > 0) {
+	    package->control->envelope->size != package->size || !package->control->has_checksum ||
+	    package->control->damaged > 0) {
 		refuse_package(package, "4.3.0", "its control text is that of another message");
 		return false;
 	}
@@ -259,7 +259,7 @@ bool node_package_begin(struct node_session *session, struct str name, struct st
 	memcpy(package->name, name.data, name.length);
 	DL_APPEND2(session->packages, package, previous, next);
 	session->coming = package;
-	if (read_package(package, text))
+	if (read_control_text(package, text))
 		queue_client_open(session->receiver->parts.queue, &package->message);
 	return true;
 }

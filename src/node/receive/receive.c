@@ -49,8 +49,8 @@ static void on_node_failed(void *context, int error)
 	log_event(EVENT_NODE_ERROR, log_string(operation, "accept"), log_error(error));
 }
 
-const struct transport_acceptor_handler node_receiver_acceptor = {
-	name_of_node, on_node_accepted, on_node_refused, on_node_failed};
+const struct transport_acceptor_handler node_receiver_acceptor = {name_of_node, on_node_accepted,
+								  on_node_refused, on_node_failed};
 
 /* --- what "queue" says --- */
 
@@ -68,8 +68,8 @@ static struct node_session *find_greeting_session(struct node_receiver *receiver
 	return NULL;
 }
 
-static void on_kept(void *context, struct str node, const struct queue_handed_serial *serial,
-		    struct str name, struct str numbers)
+static void on_queue_kept(void *context, struct str node, const struct queue_handed_serial *serial,
+			  struct str name, struct str numbers)
 {
 	struct node_session *session = find_greeting_session(context, node, serial);
 
@@ -101,7 +101,7 @@ static void on_greeted(void *context, struct str node, const struct queue_handed
 	node_session_greeted(session, error, highest);
 }
 
-static void on_queue_lost(void *context)
+static void on_queue_unreachable(void *context)
 {
 	struct node_receiver *receiver = context;
 	struct node_session *session;
@@ -110,7 +110,8 @@ static void on_queue_lost(void *context)
 		node_session_end(session, "the queue cannot be reached");
 }
 
-static const struct queue_handed_handler handed_handler = {on_kept, on_greeted, on_queue_lost};
+static const struct queue_handed_handler handed_handler = {on_queue_kept, on_greeted,
+							   on_queue_unreachable};
 
 /* --- its life --- */
 

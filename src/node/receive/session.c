@@ -38,12 +38,11 @@ static bool on_end_of_data(void *context)
 static void on_settled(void *context, struct str package, bool is_twice)
 {
 	struct node_session *session = context;
-	bool is_told = is_twice ? queue_client_drop(session->receiver->parts.queue,
-						    str_from(session->peer), &session->serial,
-						    package)
-				: queue_client_settle(session->receiver->parts.queue,
-						      str_from(session->peer), &session->serial,
-						      package);
+	bool is_told =
+		is_twice ? queue_client_drop(session->receiver->parts.queue,
+					     str_from(session->peer), &session->serial, package)
+			 : queue_client_settle(session->receiver->parts.queue,
+					       str_from(session->peer), &session->serial, package);
 
 	if (!is_told)
 		node_session_end(session, "the queue cannot be reached");
@@ -81,12 +80,6 @@ static void on_sender_lost(void *context, const char *reason)
 
 static const struct node_link_handler link_handler = {read_from_sender, on_room_for_answers,
 						      on_sender_lost, NULL};
-
-void node_session_end(struct node_session *session, const char *reason)
-{
-	node_server_end(&session->server, reason);
-	node_link_end(session->link);
-}
 
 struct node_session *node_session_new(struct node_receiver *receiver,
 				      const struct directory_transport *transport, const char *peer,

@@ -2,11 +2,15 @@
 /*
  * node/send/internal.h - the parts of the sender.
  *
- *   send.c      jobs, and what "send" says
- *   choose.c    which node gets a job
- *   peer.c      another node: its connection, and what is handed over to it
- *   package.c   what a node has, or may have
- *   numbers.c   numbers of deliveries
+ *   send.c         jobs, and what "send" says
+ *   connection.c   the connection to another node
+ *   doubt.c        what it may have since a connection was lost
+ *   place.c        a job is given to a node, or waits for one
+ *   choose.c       which node gets a job
+ *   peer.c         another node, and what is handed over to it
+ *   package.c      what a node has, or may have
+ *   numbers.c      numbers of deliveries
+ *   say.c          what "send" is told
  */
 #ifndef NODE_SEND_INTERNAL_H
 #define NODE_SEND_INTERNAL_H
@@ -30,11 +34,11 @@ struct node_numbers {
 };
 
 enum node_package_state {
-	NODE_PACKAGE_QUEUED, /* waits to be sent; the node has nothing of it */
-	NODE_PACKAGE_SENT,   /* or begun */
-	NODE_PACKAGE_DOUBT,  /* sent, and then the connection was lost */
-	NODE_PACKAGE_LOST,   /* DOUBT for too long: another node may get it */
-	NODE_PACKAGE_THERE,  /* the node answers for it */
+	NODE_PACKAGE_QUEUED,  /* waits to be sent; the node has nothing of it */
+	NODE_PACKAGE_SENT,    /* or begun */
+	NODE_PACKAGE_DOUBT,   /* sent, and then the connection was lost */
+	NODE_PACKAGE_LOST,    /* DOUBT for too long: another node may get it */
+	NODE_PACKAGE_THERE,   /* the node answers for it */
 	NODE_PACKAGE_SETTLED, /* and is to be told that it need not any more */
 };
 
@@ -45,13 +49,13 @@ struct node_sent {
 	struct mail_id id;
 	struct node_numbers numbers;
 	enum node_package_state state;
-	struct deliver_helper_job *job; /* QUEUED, SENT, DOUBT: who waits for the answer; NULL:
-					 * nobody any more */
-	uint64_t size;                  /* bytes of data and text */
-	struct ipc_content_pass pass;   /* of the data */
-	bool was_lost;                  /* another node may have got it, too */
-	bool is_kept;                   /* the node has said so since it was greeted */
-	int64_t since_us;               /* DOUBT: monotonic */
+	struct deliver_helper_job *job;    /* QUEUED, SENT, DOUBT: who waits for the answer; NULL:
+					    * nobody any more */
+	uint64_t size;                     /* bytes of data and text */
+	struct ipc_content_pass pass;      /* of the data */
+	bool was_lost;                     /* another node may have got it, too */
+	bool is_kept;                      /* the node has said so since it was greeted */
+	int64_t since_us;                  /* DOUBT: monotonic */
 	struct node_sent *next, *previous; /* of the peer, in the order in which they are sent */
 };
 
@@ -63,17 +67,17 @@ struct node_peer {
 	struct node_client client;   /* of LINK */
 	struct os_timer *timer;      /* until the next dial */
 	struct os_timer *doubt_timer;
-	int64_t delay_us;            /* before the next dial */
-	struct buffer trouble;       /* why it cannot be reached, for people; with a NUL */
+	int64_t delay_us;      /* before the next dial */
+	struct buffer trouble; /* why it cannot be reached, for people; with a NUL */
 	struct node_sent *sent;
-	struct node_sent *sending;   /* of these: whose data are being sent */
-	size_t in_flight;            /* SENT */
-	uint64_t outstanding;        /* bytes of QUEUED and SENT */
-	bool has_settled;            /* some are SETTLED */
-	bool is_recorded;            /* its name in peers/ is durable */
-	bool is_recording;           /* that was asked for */
-	bool must_answer;            /* "send" waits for what it has, from before its start */
-	int64_t asked_us;            /* since when; monotonic */
+	struct node_sent *sending; /* of these: whose data are being sent */
+	size_t in_flight;          /* SENT */
+	uint64_t outstanding;      /* bytes of QUEUED and SENT */
+	bool has_settled;          /* some are SETTLED */
+	bool is_recorded;          /* its name in peers/ is durable */
+	bool is_recording;         /* that was asked for */
+	bool must_answer;          /* "send" waits for what it has, from before its start */
+	int64_t asked_us;          /* since when; monotonic */
 	struct node_peer *next, *previous;
 };
 
@@ -110,11 +114,7 @@ void node_sent_defer(struct node_sent *sent, const char *status, const char *tex
 
 /* peer.c */
 struct node_peer *node_peer_find(const struct node_sender *sender, struct str name);
-struct node_peer *node_peer_get(struct node_sender *sender, struct str name);
-void node_peer_free(struct node_peer *peer);
 bool node_peer_is_ready(const struct node_peer *peer);
-/* Begins to connect unless it is connected or connecting. */
-void node_peer_connect(struct node_peer *peer);
 void node_peer_disconnect(struct node_peer *peer, const char *reason);
 /* SENT is QUEUED: sends it when it is its turn. */
 void node_peer_send(struct node_peer *peer);
@@ -124,6 +124,20 @@ void node_peer_recorded(struct node_peer *peer, int error);
  * settled. */
 void node_peer_settle(struct node_peer *peer, struct mail_id id, const uint32_t *numbers,
 		      size_t count);
+
+/* doubt.c */
+/* The connection is lost: what was sent may be there; what was not is placed elsewhere. */
+void node_peer_doubt(struct node_peer *peer);
+/* What was kept is there, and what was not is not. */
+void node_peer_end_doubts(struct node_peer *peer);
+/* Each second while there are doubts: CONTEXT is the peer. */
+void node_peer_count_doubts(void *context);
+
+/* connection.c */
+struct node_peer *node_peer_get(struct node_sender *sender, struct str name);
+void node_peer_free(struct node_peer *peer);
+/* Begins to connect unless it is connected or connecting. */
+void node_peer_connect(struct node_peer *peer);
 
 /* Nodes that have refused a job, as its context; in its arena. */
 enum { NODE_REFUSALS_MAX = 8 };
@@ -140,15 +154,20 @@ void node_refuse(struct deliver_helper_job *job, const char *node, const struct 
 struct node_peer *node_choose(struct node_sender *sender, const struct deliver_helper_job *job,
 			      struct buffer *reason);
 
-/* send.c */
+/* place.c */
 /* JOB, which no node has, is given to another one. */
 void node_sender_place(struct node_sender *sender, struct deliver_helper_job *job);
-/* There is a place, or another node: jobs that wait are tried. */
-void node_sender_go_on(struct node_sender *sender);
-/* What waits for TRIGGER may be tried. */
+/* JOB waits for TRIGGER. */
+void node_defer_job(struct deliver_helper_job *job, const char *status, const char *text,
+		    const char *trigger);
+
+/* say.c */
+/* What waits for the trigger "PREFIX" "NAME" may be tried. */
 void node_sender_release(struct node_sender *sender, const char *prefix, const char *name);
 void node_sender_say_kept(struct node_sender *sender, const struct node_sent *sent);
 void node_sender_say_asked(struct node_sender *sender, const char *node);
 void node_sender_record_peer(struct node_sender *sender, const char *node, bool is_wanted);
+/* In which groups this node is, once the table is known. */
+void node_sender_say_groups(struct node_sender *sender);
 
 #endif

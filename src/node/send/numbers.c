@@ -7,7 +7,7 @@
 
 enum { NUMBERS_MAX = 100000 }; /* deliveries of a message */
 
-static int compare_numbers(const void *a, const void *b)
+static int compare_delivery_numbers(const void *a, const void *b)
 {
 	uint32_t left = *(const uint32_t *)a;
 	uint32_t right = *(const uint32_t *)b;
@@ -22,7 +22,7 @@ struct node_numbers node_numbers_of_job(const struct deliver_helper_job *job)
 
 	for (size_t i = 0; i < numbers.count; i++)
 		numbers.items[i] = job->recipients[i].number;
-	qsort(numbers.items, numbers.count, sizeof *numbers.items, compare_numbers);
+	qsort(numbers.items, numbers.count, sizeof *numbers.items, compare_delivery_numbers);
 	return numbers;
 }
 
@@ -32,7 +32,7 @@ void node_numbers_clear(struct node_numbers *numbers)
 	*numbers = (struct node_numbers){0};
 }
 
-static bool add_range(struct node_numbers *numbers, uint64_t first, uint64_t last)
+static bool add_number_range(struct node_numbers *numbers, uint64_t first, uint64_t last)
 {
 	uint64_t before = numbers->count > 0 ? numbers->items[numbers->count - 1] : 0;
 
@@ -57,8 +57,9 @@ bool node_numbers_parse(struct str text, struct node_numbers *numbers_out)
 		uint64_t to;
 
 		(void)str_split(&range, '-', &first);
-		if (!str_to_u64(first, &from) || !str_to_u64(range.length > 0 ? range : first, &to) ||
-		    !add_range(numbers_out, from, to)) {
+		if (!str_to_u64(first, &from) ||
+		    !str_to_u64(range.length > 0 ? range : first, &to) ||
+		    !add_number_range(numbers_out, from, to)) {
 			node_numbers_clear(numbers_out);
 			return false;
 		}
@@ -69,7 +70,7 @@ bool node_numbers_parse(struct str text, struct node_numbers *numbers_out)
 static uint32_t *find_number(const struct node_numbers *numbers, uint32_t number)
 {
 	return numbers->count > 0 ? bsearch(&number, numbers->items, numbers->count,
-					    sizeof *numbers->items, compare_numbers)
+					    sizeof *numbers->items, compare_delivery_numbers)
 				  : NULL;
 }
 

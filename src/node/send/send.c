@@ -8,76 +8,7 @@
 #include <string.h>
 #include <utlist.h>
 
-/* --- what "send" is told --- */
-
-static void say(struct node_sender *sender, enum ipc_job type, const struct buffer *body)
-{
-	if (sender->helper != NULL)
-		(void)deliver_helper_say(sender->helper, type, buffer_view(body));
-}
-
-void node_sender_release(struct node_sender *sender, const char *prefix, const char *name)
-{
-	struct buffer body CLEANUP(buffer_clear) = {0};
-	struct buffer trigger CLEANUP(buffer_clear) = {0};
-
-	buffer_append_format(&trigger, "%s%s", prefix, name);
-	pack_str(&body, buffer_view(&trigger));
-	say(sender, IPC_JOB_RELEASE, &body);
-}
-
-void node_sender_say_kept(struct node_sender *sender, const struct node_sent *sent)
-{
-	struct buffer body CLEANUP(buffer_clear) = {0};
-
-	pack_u64(&body, sent->id.number);
-	pack_u64(&body, (uint64_t)sent->id.born_us);
-	pack_u32(&body, sent->numbers.count == 0);
-	say(sender, IPC_JOB_KEPT, &body);
-}
-
-void node_sender_say_asked(struct node_sender *sender, const char *node)
-{
-	struct buffer body CLEANUP(buffer_clear) = {0};
-
-	pack_str(&body, str_from(node));
-	say(sender, IPC_JOB_ASKED, &body);
-}
-
-void node_sender_record_peer(struct node_sender *sender, const char *node, bool is_wanted)
-{
-	struct buffer body CLEANUP(buffer_clear) = {0};
-
-	pack_str(&body, str_from(node));
-	pack_u32(&body, is_wanted);
-	say(sender, IPC_JOB_PEER, &body);
-}
-
-static void say_groups(struct node_sender *sender)
-{
-	const struct directory_node *own = directory_nodes_find(
-		sender->parts.nodes, str_from(config_node_name(sender->parts.config)));
-	struct buffer body CLEANUP(buffer_clear) = {0};
-
-	if (!directory_nodes_is_known(sender->parts.nodes))
-		return;
-	for (size_t i = 0; own != NULL && i < own->group_count; i++)
-		pack_str(&body, str_from(own->groups[i]));
-	say(sender, IPC_JOB_GROUPS, &body);
-}
-
 /* --- jobs --- */
-
-/* The job waits for TRIGGER. */
-static void defer_job(struct deliver_helper_job *job, const char *status, const char *text,
-		      const char *trigger)
-{
-	struct mail_verdict verdict;
-
-	mail_verdict_set(&verdict, status, "%s", text);
-	deliver_helper_report_rest(job, &verdict, trigger);
-	deliver_helper_finish(job);
-}
 
 /* Reports what nodes have of JOB; true: that is all. */
 static bool report_what_is_there(struct node_sender *sender, struct deliver_helper_job *job)
@@ -125,42 +56,6 @@ static const struct node_peer *find_doubt(const struct node_sender *sender,
 	return NULL;
 }
 
-void node_sender_place(struct node_sender *sender, struct deliver_helper_job *job)
-{
-	struct buffer reason CLEANUP(buffer_clear) = {0};
-	struct buffer trigger CLEANUP(buffer_clear) = {0};
-	struct node_peer *peer;
-	struct node_sent *sent;
-
-	if (sender->is_draining) {
-		deliver_helper_finish(job);
-		return;
-	}
-	peer = node_choose(sender, job, &reason);
-	if (peer == NULL && job->context != NULL) { /* they can be reached */
-		const struct node_refusals *refusals = job->context;
-
-		deliver_helper_report_rest(job, &refusals->last, NULL);
-		deliver_helper_finish(job);
-		return;
-	}
-	if (peer == NULL) {
-		buffer_append_byte(&reason, '\0');
-		buffer_append_format(&trigger, "nodes." STR_FORMAT, STR_ARGUMENTS(job->group));
-		buffer_append_byte(&trigger, '\0');
-		defer_job(job, "4.4.1", buffer_data(&reason), buffer_data(&trigger));
-		return;
-	}
-	sent = node_sent_new(peer, job->package.data, node_numbers_of_job(job));
-	if (strchr(sent->name, '.') == NULL) /* the whole message */
-		node_numbers_clear(&sent->numbers);
-	sent->job = job;
-	sent->size = job->content.size + job->text.length;
-	sent->state = NODE_PACKAGE_QUEUED;
-	peer->outstanding += sent->size;
-	node_peer_send(peer);
-}
-
 static void take_package_job(void *context, struct deliver_helper_job *job)
 {
 	struct node_sender *sender = context;
@@ -179,7 +74,7 @@ static void take_package_job(void *context, struct deliver_helper_job *job)
 	}
 	buffer_append_format(&trigger, "node.%s", doubt->name);
 	buffer_append_byte(&trigger, '\0');
-	defer_job(job, "4.4.2", "the node may have it, and is asked", buffer_data(&trigger));
+	node_defer_job(job, "4.4.2", "the node may have it, and is asked", buffer_data(&trigger));
 }
 
 /* What was not begun ends without a report; for what was, the answer is awaited. */
@@ -255,7 +150,7 @@ static bool hear_peered(struct node_sender *sender, struct unpack body)
 	return true;
 }
 
-static bool hear_settled(struct node_sender *sender, struct unpack body)
+static bool hear_settled_deliveries(struct node_sender *sender, struct unpack body)
 {
 	uint32_t numbers[1000];
 
@@ -284,7 +179,7 @@ static bool hear_send(void *context, enum ipc_job type, struct str body)
 	if (type == IPC_JOB_RUN)
 		return hear_run(context, unpack);
 	return type == IPC_JOB_PEERED ? hear_peered(context, unpack)
-				      : hear_settled(context, unpack);
+				      : hear_settled_deliveries(context, unpack);
 }
 
 const struct deliver_helper_handler node_sender_handler = {
@@ -321,8 +216,7 @@ static bool is_node_needed(const struct node_sender *sender, const struct direct
 {
 	const struct config *config = sender->parts.config;
 
-	if (strcmp(node->name, config_node_name(config)) == 0 ||
-	    node->state == DIRECTORY_NODE_AWAY)
+	if (strcmp(node->name, config_node_name(config)) == 0 || node->state == DIRECTORY_NODE_AWAY)
 		return false;
 	for (size_t i = 0; i < config->transport_count; i++) {
 		const char *group = config_transport_nodes(config, config->transports[i].name);
@@ -340,7 +234,7 @@ void node_sender_nodes_changed(struct node_sender *sender)
 
 	if (sender->run == 0)
 		return;
-	say_groups(sender);
+	node_sender_say_groups(sender);
 	for (size_t i = 0; i < directory_nodes_count(nodes); i++) {
 		const struct directory_node *node = directory_nodes_at(nodes, i);
 
@@ -348,7 +242,8 @@ void node_sender_nodes_changed(struct node_sender *sender)
 			node_peer_connect(node_peer_get(sender, str_from(node->name)));
 	}
 	DL_FOREACH2 (sender->peers, peer, next) {
-		const struct directory_node *node = directory_nodes_find(nodes, str_from(peer->name));
+		const struct directory_node *node =
+			directory_nodes_find(nodes, str_from(peer->name));
 
 		node_peer_connect(peer); /* also one that is only asked what it has */
 		for (size_t i = 0; node != NULL && node->state == DIRECTORY_NODE_ACTIVE &&

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(not is_root(), reason="a machine of its own has 
 BLOCKS = recipes.blocks()
 
 CONFIGURATIONS = ("stagepost-directory-ldap.7/0", "stagepost-directory-postgresql.7/0",
-                  "stagepost-directory.7/11", "README.md/3", "README.md/6")
+                  "stagepost-directory.7/11", "stagepost-node.7/0", "README.md/3", "README.md/6")
 SESSIONS = ("stagepost-check.8/0", "stagepost-completion.8/0", "stagepost-config.8/0",
             "stagepost-config.8/1",
             "stagepost-directory.8/2", "stagepost-directory.8/3", "stagepost-directory.8/4",

@@ -13,6 +13,7 @@ import tempfile
 import time
 
 import pytest
+from directory_tls import settings_of
 from dns import NameServer
 from inside import (LANDLOCKS, NEEDS, OWNER, PROCESSES, USERS, inside, status_of,
                     with_landlock)
@@ -25,7 +26,7 @@ from common.record import record
 
 TEXT = b"Subject: hello\r\n\r\nA line.\r\n"
 PROGRAMS = ("smtpd", "qmtpd", "queue", "send", "resolve", "names", "policy", "decode", "keys", "auth", "remote", "lmtp",
-            "local", "mailbox", "pipe", "list", "directory")
+            "local", "mailbox", "pipe", "list", "directory", "handover", "noded")
 LAUNCHED_AS = "www-data"  # programs of the pipe service
 REFUSED = ("-EPERM", "-EACCES")
 READS_ALL = 1 << 2  # CAP_DAC_READ_SEARCH
@@ -64,6 +65,8 @@ def world(ground, request):
             f'listen qmtp {{ address = "127.0.0.1:{free_port()}" }}\n'
             f'mta_sts = yes\nhttps_private = yes\npolicy_path = "{policies}"\n'
             f'directory {{ path = "{data}" }}\nauth {{ }}\n'
+            f'node {{ listen = "127.0.0.1:{free_port()}" {settings_of(certificates.directory, HOST)} }}\n'
+            'service elsewhere { kind = maildir path = "/nowhere/%u" nodes = others }\n'
             f'service filed {{ kind = mailbox path = "{filed}/%d/%u" }}\n'
             f'record {{ path = "{recorded}/record.db" }}\n'
             f'service other {{ kind = lmtp address = "127.0.0.1:{sink.port}" }}\n'
@@ -196,12 +199,12 @@ def attempts(mx, sibling):
         ("signal all processes", ("kill", -1, 0), []),
         ("trace another process", ("ptrace", 0x4206, sibling, 0, 0), []),
         ("read another's memory", ("process_vm_readv", sibling, "*16", 0, "*16", 0, 0), []),
-        ("TCP over IPv4", ("socket", AF_INET, 1, 0), ["names", "policy", "remote", "lmtp"]),
-        ("TCP over IPv6", ("socket", AF_INET6, 1, 0), ["names", "policy", "remote", "lmtp"]),
-        ("UDP", ("socket", AF_INET, 2, 0), ["names", "policy", "remote"]),
+        ("TCP over IPv4", ("socket", AF_INET, 1, 0), ["names", "policy", "remote", "lmtp", "handover"]),
+        ("TCP over IPv6", ("socket", AF_INET6, 1, 0), ["names", "policy", "remote", "lmtp", "handover"]),
+        ("UDP", ("socket", AF_INET, 2, 0), ["names", "policy", "remote", "handover"]),
         ("raw packets", ("socket", AF_PACKET, 3, 0), []),
         ("raw IP", ("socket", AF_INET, 3, 1), []),
-        ("ask the kernel for routes", ("socket", AF_NETLINK, 3, 0), ["names", "policy", "remote"]),
+        ("ask the kernel for routes", ("socket", AF_NETLINK, 3, 0), ["names", "policy", "remote", "handover"]),
         ("ask the kernel for audits", ("socket", AF_NETLINK, 3, 9), []),
         ("a UNIX socket", ("socket", 1, 1, 0), []),
         ("a UNIX socket for datagrams", ("socket", 1, 2, 0), []),

@@ -14,9 +14,9 @@ WITHOUT = os.path.join(BUILD, "tests/sandbox/without")
 # The versions of Landlock that are tried: the kernel's own; that of Linux 6.1, which knows no
 # network, signals or abstract sockets; none.
 LANDLOCKS = [None, 2, 0]
-# Who plays whom: users whom the system has anyway. "nobody" owns the queue.
+# Who plays whom: users whom the system has anyway, or with the name servers that tests ask. "nobody" owns the queue.
 USERS = {"smtpd": "games", "qmtpd": "bin", "resolve": "daemon", "names": "sync", "policy": "proxy", "decode": "sys", "keys": "irc", "auth": "list", "remote": "man", "lmtp": "lp", "local": "mail", "mailbox": "_apt",
-         "pipe": "news", "list": "uucp", "directory": "backup"}
+         "pipe": "news", "list": "uucp", "directory": "backup", "handover": "unbound", "noded": "nsd"}
 OWNER = "nobody"
 PROCESSES = "".join(f"process {name} {{ user = {user} }}\n" for name, user in USERS.items())
 

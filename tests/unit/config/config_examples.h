@@ -22,6 +22,7 @@ struct example {
 #define SOURCE      "source s { addresses = 127.0.0.1 }\n"
 #define FINGERPRINT "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define CERTIFICATE "certificate s { chain = /c }\n"
+#define NODE        "node { certificate = /c key = /k authority = /a }\n"
 #define USERS       SQL IN("}\n")
 
 static const struct example examples[] = {
@@ -55,7 +56,12 @@ static const struct example examples[] = {
 	      "password_file = /p ",
 	 "}", NULL},
 	{CONFIG_SECTION_DOMAIN, HOST BOX "domain a.test { service = box ", "}", NULL},
+	{CONFIG_SECTION_SERVICE, HOST NODE "service s { kind = maildir path = /m/%d/%u ", "}",
+	 NULL},
+	{CONFIG_SECTION_SERVICE, HOST NODE "service s { kind = mbox path = /m/%u ", "}", NULL},
 	{CONFIG_SECTION_TRANSPORT, HOST "transport remote { ", "}", HOST},
+	{CONFIG_SECTION_TRANSPORT, HOST NODE "transport remote { ", "}", HOST NODE},
+	{CONFIG_SECTION_TRANSPORT, HOST NODE BOX "transport remote { ", "}", HOST NODE BOX},
 	{CONFIG_SECTION_TRANSPORT, HOST BOX "transport box { ", "}", HOST BOX},
 	{CONFIG_SECTION_PROCESS, HOST "process smtpd { ", "}", HOST},
 	{CONFIG_SECTION_CERTIFICATE, HOST "certificate c { chain = /c ", "}", NULL},
@@ -100,6 +106,17 @@ static const struct example examples[] = {
 	 HOST MAILBOX "record { backend = mariadb database = d authority = /a "
 		      "client_certificate = /c client_key = /k ",
 	 "}", NULL},
+	{CONFIG_SECTION_NODE, HOST "node { ", "}", NULL},
+	{CONFIG_SECTION_NODE,
+	 HOST "transport remote { nodes = out }\nnode { certificate = /c key = /k "
+	      "authority = /a ",
+	 "}", NULL},
+	{CONFIG_SECTION_NODE,
+	 HOST SQL "stage arrive { nodes = core }\n"
+		  "node { certificate = /c key = /k authority = /a listen = 127.0.0.1:7072 ",
+	 "}", NULL},
+	{CONFIG_SECTION_STAGE, HOST NODE "stage arrive { ", "}", NULL},
+	{CONFIG_SECTION_STAGE, HOST NODE "stage submit { ", "}", NULL},
 	{CONFIG_SECTION_RULE, HOST MAILBOX "rule r { sender = \"<>\" folder = x ", "}", NULL},
 	{CONFIG_SECTION_RULE, HOST MAILBOX "rule r { detail = x flags = seen ", "}", NULL},
 };

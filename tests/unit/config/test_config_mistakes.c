@@ -26,6 +26,8 @@ static const char *const section_begins[CONFIG_SECTION_COUNT] = {
 	[CONFIG_SECTION_AUTH] = "auth {",
 	[CONFIG_SECTION_RECORD] = "record {",
 	[CONFIG_SECTION_RULE] = "rule r {",
+	[CONFIG_SECTION_NODE] = "node {",
+	[CONFIG_SECTION_STAGE] = "stage arrive {",
 };
 
 enum { MISTAKE_LINE = 3, VALUES_MAX = 20, VALUE_MAX = 4094 };
@@ -68,6 +70,9 @@ static const struct wrong {
 	{&config_type_local_parts, {"", "a b", "a@a.test", "\\\"a\\\""}},
 	{&config_type_address, {"@a.test", "a@", "a b@a.test", "<a@a.test>", "a@@a.test"}},
 	{&config_type_address_masks, {"", "a b@c@d@"}},
+	{&config_type_node_group,
+	 {"Core", "a b", "a.b", "core,out", "abcdefghijklmnopqrstuvwxyz0123456"}},
+	{&config_type_node_name, {"A1", "a b", ".", "..", "a/b", "a_b", LONG_LABEL}},
 	{&config_type_server,
 	 {"ns.a.test", "127.0.0.1:53", "127.0.0.1@", "127.0.0.1@0", "127.0.0.1@65536", "[::1]"}},
 	{&config_type_service, {NULL}},

@@ -337,6 +337,8 @@ static const struct length_case lengths[] = {
 	{&config_type_header_tests, "a: ", "x", "", 258, "too long"},
 	{&config_type_local_parts, "", "x", "", 255, "not a local part"},
 	{&config_type_local_part, "", "x", "", 64, "not a local part"},
+	{&config_type_node_group, "", "x", "", 32, "not the name of a group"},
+	{&config_type_node_name, "", "x", "", 64, "not the name of a node"},
 	{&config_type_host, "", "a.a.", "aa", 254, NULL},
 	{&config_type_host, "", "a.", "a", 255, "not a host name"},
 	{&config_type_host, "", "x", ".org", 67, "not a host name"},

@@ -13,6 +13,8 @@
 	"ECDHE-KEY-AES256-SHA384, ECDHE-KEY-AES128-SHA256, ECDHE-KEY-AES256-SHA, "                \
 	"ECDHE-KEY-AES128-SHA with KEY = ECDSA, RSA"
 
+#define NODE "node { certificate = /c key = /k authority = /a }\n"
+
 static const struct refusal values_cases[] = {
 	{HOST "hostname = other.example.org", "t:2: hostname: given twice: first in line 1\n"},
 	{"hostname = \"not a name\"",
@@ -277,13 +279,13 @@ static const struct refusal sections_cases[] = {
 	 "t:2: listen smtp.stage: unknown word: found \"remote\"; allowed: submit, arrive\n"},
 	{HOST "service Box { kind = maildir path = /m }",
 	 "t:2: service Box: a service cannot be called this; allowed: 1 to 32 of a-z, 0-9, '-', "
-	 "'_'; not \"remote\" or \"list\"\n"},
+	 "'_'; not \"remote\", \"list\", \"submit\" or \"arrive\"\n"},
 	{HOST "service remote { kind = maildir path = /m }",
 	 "t:2: service remote: a service cannot be called this; allowed: 1 to 32 of a-z, 0-9, '-', "
-	 "'_'; not \"remote\" or \"list\"\n"},
+	 "'_'; not \"remote\", \"list\", \"submit\" or \"arrive\"\n"},
 	{HOST "service list { kind = maildir path = /m }",
 	 "t:2: service list: a service cannot be called this; allowed: 1 to 32 of a-z, 0-9, '-', "
-	 "'_'; not \"remote\" or \"list\"\n"},
+	 "'_'; not \"remote\", \"list\", \"submit\" or \"arrive\"\n"},
 	{HOST "service a { }",
 	 "t:2: service a.kind: must be set; allowed: maildir, mbox, lmtp, pipe, mailbox, imap\n"},
 	{HOST "service a { kind = maildir }",
@@ -374,7 +376,8 @@ static const struct refusal sections_cases[] = {
 	{HOST BOX BOX, "t:3: service box: given twice: first in line 2\n"},
 	{HOST "service abcdefghijklmnopqrstuvwxyz0123456 { kind = maildir path = /m }",
 	 "t:2: service abcdefghijklmnopqrstuvwxyz0123456: a service cannot be called this; "
-	 "allowed: 1 to 32 of a-z, 0-9, '-', '_'; not \"remote\" or \"list\"\n"},
+	 "allowed: 1 to 32 of a-z, 0-9, '-', '_'; not \"remote\", \"list\", \"submit\" or "
+	 "\"arrive\"\n"},
 	{HOST "domain x.org { service = box }",
 	 "t:2: domain x.org.service: no such service: none is defined: found \"box\"\n"},
 	{HOST BOX "domain x.org { service = bx }",
@@ -411,7 +414,7 @@ static const struct refusal sections_cases[] = {
 	 "t:2: qmtproutes: given twice: first in line 2: found \"a.org\"\n"},
 	{HOST "process queue { user = 5 }\nprocess pipe {}\nprocess pipe {}",
 	 "t:2: process queue: no such process; allowed: smtpd, qmtpd, names, keys, policy, auth, "
-	 "resolve, remote, lmtp, local, mailbox, decode, pipe, list, directory\n"
+	 "resolve, remote, lmtp, local, mailbox, decode, pipe, list, directory, handover, noded\n"
 	 "t:2: process queue.user: not a user name: found \"5\"; allowed: the name of a user, or "
 	 "empty\n"
 	 "t:4: process pipe: given twice: first in line 3\n"},
@@ -493,8 +496,51 @@ static const struct refusal sections_cases[] = {
 	 "hexadecimal digits, with or without a colon after each two\n"
 	 "t:2: tls a.b.fingerprints: not a SHA-256 fingerprint: found \"zz\"; allowed: 64 "
 	 "hexadecimal digits, with or without a colon after each two\n"},
+	{HOST NODE "stage late { nodes = core }\n"
+		   "stage submit { nodes = Core }\n"
+		   "stage arrive { }\nstage arrive { nodes = \"\" }",
+	 "t:3: stage late: no such stage; allowed: submit, arrive\n"
+	 "t:4: stage submit.nodes: not the name of a group: found \"Core\"; allowed: 1 to 32 of "
+	 "a-z, "
+	 "0-9, '-', '_', or empty\n"
+	 "t:6: stage arrive: given twice: first in line 5\n"},
+	{HOST NODE "service a { kind = maildir path = /m nodes = \"b x\" }\n"
+		   "transport a { nodes = box }\n"
+		   "transport remote { nodes = out_box! }",
+	 "t:3: service a.nodes: not the name of a group: found \"b x\"; allowed: 1 to 32 of a-z, "
+	 "0-9, '-', '_', or empty\n"
+	 "t:4: transport a.nodes: only remote has nodes here; allowed: for a service, nodes in its "
+	 "own "
+	 "section\n"
+	 "t:5: transport remote.nodes: not the name of a group: found \"out_box!\"; allowed: 1 to "
+	 "32 of "
+	 "a-z, 0-9, '-', '_', or empty\n"},
+	{HOST "stage arrive { nodes = core }",
+	 "t: node: must be given: nodes show each other who they are; allowed: a section node with "
+	 "certificate, key and authority\n"},
+	{HOST "transport remote { nodes = out }\nnode { name = \"A 1\" listen = unix:/n key = /k }",
+	 "t:3: node.name: not the name of a node: found \"A 1\"; allowed: 1 to 64 of a-z, 0-9, "
+	 "'-', "
+	 "'.', not \".\" or \"..\", or empty\n"
+	 "t:3: node.listen: a UNIX socket, at which no other machine is; allowed: IPV4:PORT, "
+	 "[IPV6]:PORT\n"
+	 "t:3: node.certificate: must be set: nodes show each other who they are; allowed: an "
+	 "absolute "
+	 "path\n"
+	 "t:3: node.authority: must be set: nodes show each other who they are; allowed: an "
+	 "absolute "
+	 "path\n"},
+	{HOST "node { listen = 127.0.0.1:627 }\n",
+	 "t:2: node.certificate: must be set: nodes show each other who they are; allowed: an "
+	 "absolute path\n"
+	 "t:2: node.key: must be set: nodes show each other who they are; allowed: an absolute "
+	 "path\n"
+	 "t:2: node.authority: must be set: nodes show each other who they are; allowed: an "
+	 "absolute path\n"},
+	{HOST "node { }\nnode { }", "t:3: node: given twice: first in line 2\n"},
 	{HOST "transport nope { paused = 5 }",
-	 "t:2: transport nope: no such transport; allowed: remote, list, or the name of a service\n"
+	 "t:2: transport nope: no such transport; allowed: remote, list, a stage that has nodes, "
+	 "or the name of a service\n"
 	 "t:2: transport nope.paused: neither yes nor no: found \"5\"; allowed: yes, no, on, off, "
 	 "true, false\n"},
 	{HOST "transport remote { concurrency = 0 }\n"

@@ -59,6 +59,8 @@ const struct supervisor_program supervisor_programs[SUPERVISOR_PROGRAMS] = {
 	NONE,
 	NONE,
 	NONE,
+	NONE,
+	NONE,
 };
 
 static void say(const char *format, ...) PRINTF_LIKE(1, 2);

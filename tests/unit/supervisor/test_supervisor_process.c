@@ -58,7 +58,7 @@ static void each_process_is_started_once(void **state)
 {
 	(void)state;
 	assert_int_equal(scene.next_pid - SCENE_FIRST_PID, 11);
-	assert_int_equal(scene.supervisor.process_count, 11 + 9);
+	assert_int_equal(scene.supervisor.process_count, 11 + 11);
 	for (size_t i = 0; i < 11; i++)
 		assert_int_equal(scene.supervisor.processes[i].pid, SCENE_FIRST_PID + i);
 	for (unsigned i = 0; i < 3; i++)

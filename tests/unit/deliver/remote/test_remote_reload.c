@@ -56,6 +56,10 @@ static const struct sample sections[CONFIG_SECTION_COUNT] = {
 	[CONFIG_SECTION_AUTH] = {"directory { } auth { }",
 				 "directory { } auth { failure_exempt = 192.0.2.1 }"},
 	[CONFIG_SECTION_RECORD] = {"record { }", "record { path = /x }"},
+	[CONFIG_SECTION_NODE] = {"node { name = a1 }", "node { name = a1 doubt = 5m }"},
+	[CONFIG_SECTION_STAGE] = {"stage arrive { }",
+				  "directory { } stage arrive { nodes = core } "
+				  "node { certificate = /c key = /k authority = /a }"},
 	[CONFIG_SECTION_RULE] = {ONCE "rule r { folder = A }", ONCE "rule q { folder = B }"},
 };
 
