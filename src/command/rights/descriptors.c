@@ -71,7 +71,9 @@ static bool listens_at(const struct rights_check *check, const union os_socket_a
 		is_address_of_endpoints(directory->listens, directory->listen_count, address)) ||
 	       (rights_may_listen(rights, "socketmap") &&
 		is_address_of_endpoints(directory->socketmaps, directory->socketmap_count,
-					address));
+					address)) ||
+	       (rights_may_listen(rights, "node") &&
+		is_address_of_endpoints(config->node.listens, config->node.listen_count, address));
 }
 
 static void check_tcp(const struct rights_check *check, int number,

@@ -18,6 +18,7 @@ import time
 
 import pytest
 import slapd
+from directory_tls import settings_of
 from freeze_mail import MEMBERS, expanded, sender_of
 from inside import NEEDS, PROCESSES, USERS
 from records import Records
@@ -26,7 +27,7 @@ from scene import SENDERS, Scene
 from tls_in import HOST
 from slapd import BASE, START, Slapd, person
 from smtp import Client
-from stagepost import wait_until
+from stagepost import free_port, wait_until
 from taken import CROWDED, FORGED, Taken
 from taken_judge import (FILED, OPENED, PEACE, SPARES, Watch, corrupt_wrongly, delayed, has_key, leaks,
                          lost_wrongly, names)
@@ -38,7 +39,7 @@ from common.record import record
 SECONDS = float(os.environ.get("INSIDE_SECONDS", "5"))  # for each process
 SEED = int(os.environ.get("INSIDE_SEED", str(random.randrange(1 << 30))))
 PROGRAMS = os.environ.get("INSIDE_PROGRAMS", "smtpd qmtpd names remote lmtp local pipe list resolve directory "
-                          "send queue launch keys policy auth mailbox decode").split()
+                          "send queue launch keys policy auth mailbox decode handover noded").split()
 SIZES = (100, 2000, 3000, 8000, 40000, 150000)
 COMPLAINTS = ("ipc_refused", "helper_lost", "connect_refused", "helper_refused", "queue_refused",
               "directory_refused", "directory_lost", "directory_strange", "process_said", "process_silent",
@@ -132,6 +133,10 @@ def make_scene(node, secure, directory, processes=PROCESSES, logins=False):
     made.mx.settings = made.mx.settings.replace("smtpd_workers = 1\n", bounds).replace(
         "service run { kind = pipe", 'service run { kind = pipe user = "www-data"')
     made.mx.settings += f'listen smtp {{ address = "unix:{listener_of(made.mx)}" }}\n'
+    if secure and directory:  # others may hand mail over to it, and it might to them
+        files = made.secure.certificates.directory
+        made.mx.settings += (f'node {{ listen = "127.0.0.1:{free_port()}" {settings_of(files, HOST)} }}\n'
+                             f'service elsewhere {{ kind = maildir path = "{made.mx.mail}/%u" nodes = others }}\n')
     made.mx.write_configuration()
     if processes:
         shutil.chown(made.mx.mail, USERS["local"])

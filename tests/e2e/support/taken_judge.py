@@ -14,7 +14,7 @@ from common.ledger import find_leaks
 OWN = {"smtpd": (), "qmtpd": (), "names": (), "remote": ("b.test",), "lmtp": ("l.test",),
        "local": ("a.test", "d.test", "example.org", SENDERS), "pipe": ("p.test",),
        "launch": ("p.test",), "mailbox": ("m.test",), "decode": (), "list": ("d.test",), "directory": (),
-       "keys": (), "policy": (), "auth": ()}  # the others: all
+       "keys": (), "policy": (), "auth": (), "noded": (), "handover": ()}  # the others: all
 READS = {"decode": ("m.test",)}  # likewise, but it cannot be lost
 # Whose mail goes where he says: as without a policy.
 MISLED = {"policy": ("b.test",)}
@@ -52,7 +52,7 @@ class Watch:
         self.pids = [pid for pid in mx.pids() if pid != without] + [mx.process.pid]
         self.names = {pid: name for name in ("smtpd", "qmtpd", "queue", "send", "resolve", "names", "remote", "lmtp",
                                              "local", "pipe", "launch", "list", "directory", "keys",
-                                             "policy", "auth", "mailbox", "decode")
+                                             "policy", "auth", "mailbox", "decode", "handover", "noded")
                       for pid in mx.pids(name)}
         self.before = {pid: descriptors(pid) for pid in self.pids}
         self.triggers = f"{mx.queue}/trigger"

@@ -6,7 +6,8 @@ import struct
 
 HELLO, START, REPORT, FINISH, RESOLVE, RESOLVED, AWAIT, BACK, DRAIN, RETIRE, CONTENT = range(1, 12)
 (OPEN, OPENED, REFUSED, SHARE, SHARED, DATA, ENVELOPE, COMMIT, COMMITTED, ABANDON, MANAGE, QUEUED,
- MISSED, REMOVE, MANAGED, REMOVED, CLEANED, LOAD, FOUND, STANDS) = range(33, 53)
+ MISSED, REMOVE, MANAGED, REMOVED, CLEANED, LOAD, FOUND, STANDS, RELEASE, UNKNOWN, OPEN_RESERVE, NODE_GREET, NODE_KEPT,
+ NODE_GREETED, COMMIT_HANDED, SETTLE, DROP) = range(33, 62)
 # deliver/launch/launch.h
 GREET, RUN, STARTED, NOT_STARTED, WHOLE, KILL, ENDED = range(1, 8)
 SET_PART, SET_END, SIGN, SIGNED = range(1, 5)  # src/keys/protocol.h
@@ -23,6 +24,7 @@ TRIGGERS = (b"", b"directory", b"host.x", b"hold.1", b"pipe.run.x", b"../../x", 
 TARGETS = {"smtpd": ("queue", "directory", "names", "keys", "auth"), "auth": ("directory",),
            "qmtpd": ("queue", "directory", "names", "keys"),
            "remote": ("send", "keys", "policy"),
+           "noded": ("queue", "directory", "keys"), "handover": ("send", "directory", "keys"),
            "lmtp": ("send", "keys"), "policy": ("queue",), "send": ("queue",), "resolve": ("send", "directory"),
            "list": ("send", "queue", "directory"), "pipe": ("send", "launch"),
            "mailbox": ("send", "directory", "decode", "decode2")}
@@ -112,6 +114,15 @@ class Words:
                 text(choose((b"", b"127.0.0.1:1", b"x:y\n"))) +
                 text(choose((b"anna@a.test", b"", b"x" * 60000, b"a>\n"))) + text(b"") + text(b""))
 
+    def serial(self):
+        """Another node, and which of its connections."""
+        choose = self.source.choice
+        return (text(choose((b"a1", b"a1", b"a2", b"..", b"A/1", b"x" * 300))) + u64(1) +
+                u64(choose((0, 1, 2, 2**64 - 1))) + u64(choose((0, 1, 2, 3))))
+
+    def package(self):
+        return self.source.choice((b"1-1", b"12-660b1182f1e21", b"12-660b1182f1e21.3", b"", b"../../x", b"y" * 300))
+
     def body(self, kind):
         choose = self.source.choice
         large = b"z" * choose((0, 1, 100, 30000, 60000))
@@ -134,6 +145,12 @@ class Words:
             REMOVE: lambda: u32(choose((0, 1, 2))) + u32(0) + u64(choose((11, 12, 13, 14, 15))),
             REMOVED: lambda: u64(self.number()), FOUND: lambda: u32(0) + u64(self.number()),
             STANDS: lambda: u32(0) + u64(self.number()),
+            NODE_GREET: self.serial, NODE_KEPT: self.serial,
+            SETTLE: lambda: self.serial() + text(self.package()) * choose((0, 1, 100)),
+            DROP: lambda: self.serial() + text(self.package()) * choose((0, 1, 100)),
+            COMMIT_HANDED: lambda: u64(self.number()) + self.serial() +
+            text(self.envelope().replace(b"end:", b"handed: a1/%s\norigin: a1/1-1\nvia: 1\nend:" % self.package())) +
+            text(large[:30000]),
         }.get(kind, lambda: b"")()
 
     def order(self, kind, service=None):
@@ -230,6 +247,9 @@ class Words:
             return self.login_sentence()
         if self.packets and source.random() < 0.15:  # a replay
             return source.choice(self.packets)
+        if source.random() < {"noded": 0.3}.get(self.program, 0):
+            kind = source.choice((NODE_GREET, COMMIT_HANDED, SETTLE, DROP))
+            return packet(kind, self.body(kind), source.choice((*range(4), *self.tags[-9:])))[:60000]
         if source.random() < {"keys": 0.9, "policy": 0.7, "remote": 0.2, "smtpd": 0.2}.get(self.program, 0.02):
             kind, said = self.tls()
             return packet(kind, said, source.choice((*range(4), *self.tags[-9:])))[:60000]
@@ -237,7 +257,7 @@ class Words:
             kind = source.choice((*range(1, 8), 99))
             said = self.order(kind)
         else:
-            kind = source.choice((*range(1, 12), *range(33, 53), *([OPEN, SHARE, DATA] * 2), 99))
+            kind = source.choice((*range(1, 12), *range(33, DROP + 1), *([OPEN, SHARE, DATA] * 2), 99))
             said = self.body(kind)
         tag = source.choice((*range(4), *self.tags[-9:], 2**32 - 1))
         said = bytearray(packet(kind, said, tag, 1 if source.random() < 0.98 else 2))
