@@ -139,7 +139,6 @@ static const struct sandbox_profile profiles[] = {
 	 {{SANDBOX_IN_QUEUE, "pid", KEEP},
 	  {SANDBOX_IN_QUEUE, "mess", KEEP & ~OS_SANDBOX_MAKE},
 	  {SANDBOX_IN_QUEUE, "todo", KEEP},
-	  {SANDBOX_IN_QUEUE, "handed", KEEP | OS_SANDBOX_FOLDERS},
 	  {SANDBOX_IN_QUEUE, "info", OS_SANDBOX_LIST}, /* synced before a number is reused */
 	  {SANDBOX_IN_QUEUE, "local", OS_SANDBOX_LIST | OS_SANDBOX_FOLDERS},
 	  {SANDBOX_IN_QUEUE, "handed", KEEP | OS_SANDBOX_FOLDERS}}},

@@ -64,7 +64,6 @@ static const struct rights table[] = {
 	  {RIGHTS_QUEUE, "pid", true},
 	  {RIGHTS_QUEUE, "mess", true},
 	  {RIGHTS_QUEUE, "todo", true},
-	  {RIGHTS_QUEUE, "handed", true},
 	  {RIGHTS_QUEUE, "info", false},
 	  {RIGHTS_QUEUE, "local", false},
 	  {RIGHTS_QUEUE, "handed", true},
