@@ -23,14 +23,21 @@ struct handed_load {
 	size_t unfinished_capacity;
 };
 
+enum { RUN_NAME_SIZE = sizeof "run.18446744073709551615.18446744073709551615" };
+
 /* "run.EPOCH.RUN" */
 static bool read_run_name(struct str text, uint64_t *epoch_out, uint64_t *run_out)
 {
+	struct str rest = text;
 	struct str word;
+	char name[RUN_NAME_SIZE];
 
-	return str_split(&text, '.', &word) && str_equal(word, STR("run")) &&
-	       str_split(&text, '.', &word) && str_to_u64(word, epoch_out) && *epoch_out > 0 &&
-	       text.data != NULL && str_to_u64(text, run_out);
+	if (!str_split(&rest, '.', &word) || !str_equal(word, STR("run")) ||
+	    !str_split(&rest, '.', &word) || !str_to_u64(word, epoch_out) || *epoch_out == 0 ||
+	    rest.data == NULL || !str_to_u64(rest, run_out))
+		return false;
+	snprintf(name, sizeof name, "run.%" PRIu64 ".%" PRIu64, *epoch_out, *run_out);
+	return str_equal(text, str_from(name)); /* no serial has two names */
 }
 
 static bool is_later_run(const struct handed_node *node, uint64_t epoch, uint64_t run)
@@ -42,7 +49,7 @@ static bool is_later_run(const struct handed_node *node, uint64_t epoch, uint64_
 static int drop_older_run(struct handed_load *load, const char *name, uint64_t epoch, uint64_t run)
 {
 	struct handed_node *node = load->node;
-	char older[sizeof "run.18446744073709551615.18446744073709551615"];
+	char older[RUN_NAME_SIZE];
 	char path[QUEUE_PATH_SIZE];
 	int result;
 

@@ -29,6 +29,7 @@ static const struct wanted {
 	 "/q/remote read list write make remove\n"
 	 "/q/bounce read list write make remove\n"
 	 "/q/trigger read list write make remove\n"
+	 "/q/peers read list write make remove\n"
 	 "/q/todo read list link\n"
 	 "/q/mess read list make remove\n"
 	 "/q/damaged read list make remove\n"

@@ -173,7 +173,7 @@ static void the_next_process_removes_litter(void **state)
 	assert_int_equal(handed_scene_restart(), 0);
 	/* it has ended: the manager must not find it */
 	assert_false(handed_scene_is_queued(number));
-	assert_string_equal(handed_scene_names(), "01-1 1-1.done 5-1.done run.1.7 ");
+	assert_string_equal(handed_scene_names(), "01-1 1-1.done 5-1.done run.1.07 run.1.7 ");
 	assert_int_equal(handed_scene_greet(9), 0);
 	assert_string_equal(handed_scene_kept(), "1-1 ;5-1 ;");
 	handed_scene_close();
