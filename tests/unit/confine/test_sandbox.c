@@ -90,6 +90,8 @@ static const struct wanted {
 	 "/policies read list write make remove folders\n"
 	 "/ca read\n"},
 	{"decode", "", "may accept\n"},
+	{"handover", "", "may connect dns keep_alive\n"},
+	{"noded", "", "may accept keep_alive space\n"},
 	{"remote", "", "may connect dns\n"},
 	{"remote", "source a { addresses = 192.0.2.1 hostname = a.test }\n",
 	 "may connect dns source\n"},
