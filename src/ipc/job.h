@@ -44,10 +44,12 @@
  *            ipc_job_hand_flags. Content comes as with START, and REPORT and FINISH go back.
  *   RUN      u64 epoch, u64 run, (str node)...   answer to HELLO: the serial of this process, and
  *                                                the nodes that may have something
- *   GROUPS   (str group)...                      those that this node is in, whenever they change
+ *   GROUPS   u32 is_draining, (str group)...     the groups for which this node works, whenever
+ *                                                they change; is_draining: it works for none any
+ *                                                more, and what waits is to go to others
  *   PEER     str node, u32 is_wanted             the node is to be remembered before something goes
  *                                                to it, or forgotten, as it has nothing
- *   PEERED   str node, u32 errno                 answer, when that is durable
+ *   PEERED   str node, u32 is_wanted, u32 errno  answer, when that is durable
  *   KEPT     (u64 number, u64 born, u32 is_whole)...   a node has such packages. is_whole: of
  *                                                all deliveries
  *   SETTLED  (u64 number, u64 born, u32 count, (u32 number)...)...

@@ -107,12 +107,25 @@ void deliver_note_wait(const struct queue_delivery *delivery, struct trigger *tr
 		trigger_note_domain(trigger, domain_of_recipient(delivery->address, &name));
 }
 
+/* What another node is to deliver does not wait for what this one could not reach. */
+static bool is_awaited_trigger(const struct manager *manager,
+			       const struct queue_delivery *delivery)
+{
+	enum queue_trigger_kind kind;
+
+	if (*package_group_of_delivery(manager, delivery) == '\0')
+		return true;
+	kind = queue_trigger_kind(delivery->trigger);
+	return kind == QUEUE_TRIGGER_NODES || kind == QUEUE_TRIGGER_NODE;
+}
+
 struct trigger *deliver_blocked_by(struct manager *manager, const struct message *message,
 				   const struct queue_delivery *delivery)
 {
 	struct trigger *trigger = event_awaited_by_message(manager, message);
 
-	if (trigger == NULL && delivery->outcome == QUEUE_WAIT && delivery->trigger.length > 0)
+	if (trigger == NULL && delivery->outcome == QUEUE_WAIT && delivery->trigger.length > 0 &&
+	    is_awaited_trigger(manager, delivery))
 		trigger = triggers_find(manager->triggers, delivery->trigger);
 	if (trigger == NULL)
 		trigger = obstacle_of(manager, delivery);

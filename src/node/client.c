@@ -84,7 +84,7 @@ static bool hear_took(struct node_client *client, const struct str *words, size_
 	if (count < 2)
 		return say_bye_to_receiver(client, "it has taken nothing");
 	client->handler->took(client->context, words[1]);
-	return true;
+	return client->state != NODE_CLIENT_ENDED;
 }
 
 static bool hear_later(struct node_client *client, const struct str *words, size_t count)
@@ -92,18 +92,7 @@ static bool hear_later(struct node_client *client, const struct str *words, size
 	if (count < 4)
 		return say_bye_to_receiver(client, "it refuses without a reason");
 	client->handler->later(client->context, words[1], words[2], words[3]);
-	return true;
-}
-
-static bool hear_ping(struct node_client *client, const struct str *words, size_t count)
-{
-	struct directory_frame frame;
-
-	(void)words;
-	(void)count;
-	directory_frame_begin(&frame, &client->out, "pong");
-	directory_frame_end(&frame);
-	return true;
+	return client->state != NODE_CLIENT_ENDED;
 }
 
 static bool hear_bye(struct node_client *client, const struct str *words, size_t count)
@@ -124,16 +113,17 @@ static const struct {
 	const char *verb;
 	unsigned states; /* in which it may come */
 	bool (*hear)(struct node_client *client, const struct str *words, size_t count);
-} verbs[] = {
+} verbs_of_receiver[] = {
 	{"hello", IN(BEGUN), hear_receivers_hello},
 	{"kept", IN(GREETED), hear_kept},
 	{"ready", IN(GREETED), hear_ready},
 	{"old", IN(GREETED), hear_old},
 	{"took", IN(READY), hear_took},
 	{"later", IN(READY), hear_later},
-	{"ping", IN(GREETED) | IN(READY), hear_ping},
 	{"bye", IN(BEGUN) | IN(GREETED) | IN(READY), hear_bye},
 };
+
+#undef IN
 
 static bool hear_receivers_frame(void *context, const struct str *words, size_t count,
 				 bool *has_payload_out)
@@ -144,17 +134,17 @@ static bool hear_receivers_frame(void *context, const struct str *words, size_t 
 	for (size_t i = 0; i < count; i++)
 		if (str_has_control(words[i]))
 			return say_bye_to_receiver(client, "a control character");
-	for (size_t i = 0; i < COUNT_OF(verbs); i++) {
-		if (!str_equal(words[0], str_from(verbs[i].verb)))
+	for (size_t i = 0; i < COUNT_OF(verbs_of_receiver); i++) {
+		if (!str_equal(words[0], str_from(verbs_of_receiver[i].verb)))
 			continue;
-		if ((verbs[i].states & (1U << client->state)) == 0)
+		if ((verbs_of_receiver[i].states & (1U << client->state)) == 0)
 			return say_bye_to_receiver(client, "it says something at a wrong time");
-		return verbs[i].hear(client, words, count);
+		return verbs_of_receiver[i].hear(client, words, count);
 	}
 	return true; /* of a later version */
 }
 
-static const struct node_stream_handler stream_handler = {.frame = hear_receivers_frame};
+static const struct node_stream_handler receiver_stream = {.frame = hear_receivers_frame};
 
 void node_client_begin(struct node_client *client, const struct node_client_handler *handler,
 		       void *context, const char *name, const char *peer,
@@ -178,7 +168,7 @@ bool node_client_read(struct node_client *client, struct str bytes)
 {
 	if (client->state == NODE_CLIENT_ENDED)
 		return false;
-	if (node_stream_read(&client->stream, &stream_handler, client, bytes) == -EINVAL)
+	if (node_stream_read(&client->stream, &receiver_stream, client, bytes) == -EINVAL)
 		return say_bye_to_receiver(client, "what it says is malformed");
 	return client->state != NODE_CLIENT_ENDED;
 }

@@ -8,8 +8,7 @@
  *              ready            tells               READY
  *              old              tells why           ENDED
  *   READY      took, later      tells               READY
- *   any        ping             answers             -
- *              bye              tells why           ENDED
+ *   any        bye              tells why           ENDED
  *              anything else    says bye            ENDED
  */
 #ifndef NODE_CLIENT_H

@@ -111,7 +111,7 @@ static const struct {
 	const char *verb;
 	unsigned states; /* in which it may come */
 	bool (*hear)(struct node_server *server, const struct str *words, size_t count);
-} verbs[] = {
+} verbs_of_sender[] = {
 	{"hello", IN(BEGUN), hear_senders_hello},
 	{"take", IN(READY), hear_take},
 	{"settled", IN(READY) | IN(GREETING), hear_settled},
@@ -119,6 +119,8 @@ static const struct {
 	{"ping", IN(GREETING) | IN(READY), hear_senders_ping},
 	{"bye", IN(BEGUN) | IN(GREETING) | IN(READY), hear_senders_bye},
 };
+
+#undef IN
 
 static bool hear_senders_frame(void *context, const struct str *words, size_t count,
 			       bool *has_payload_out)
@@ -129,12 +131,12 @@ static bool hear_senders_frame(void *context, const struct str *words, size_t co
 		if (str_has_control(words[i]))
 			return refuse_sender(server, "a control character");
 	*has_payload_out = str_equal(words[0], STR("take"));
-	for (size_t i = 0; i < COUNT_OF(verbs); i++) {
-		if (!str_equal(words[0], str_from(verbs[i].verb)))
+	for (size_t i = 0; i < COUNT_OF(verbs_of_sender); i++) {
+		if (!str_equal(words[0], str_from(verbs_of_sender[i].verb)))
 			continue;
-		if ((verbs[i].states & (1U << server->state)) == 0)
+		if ((verbs_of_sender[i].states & (1U << server->state)) == 0)
 			return refuse_sender(server, "you say something at a wrong time");
-		return verbs[i].hear(server, words, count);
+		return verbs_of_sender[i].hear(server, words, count);
 	}
 	return true; /* of a later version */
 }
@@ -161,7 +163,7 @@ static bool hear_end_of_data(void *context)
 	return server->handler->end(server->context);
 }
 
-static const struct node_stream_handler stream_handler = {hear_senders_frame, hear_text, hear_data,
+static const struct node_stream_handler sender_stream = {hear_senders_frame, hear_text, hear_data,
 							  hear_end_of_data};
 
 void node_server_begin(struct node_server *server, const struct node_server_handler *handler,
@@ -187,7 +189,7 @@ bool node_server_read(struct node_server *server, struct str bytes)
 {
 	if (server->state == NODE_SERVER_ENDED)
 		return false;
-	if (node_stream_read(&server->stream, &stream_handler, server, bytes) == -EINVAL)
+	if (node_stream_read(&server->stream, &sender_stream, server, bytes) == -EINVAL)
 		return refuse_sender(server, "what you say is malformed");
 	return server->state != NODE_SERVER_ENDED;
 }

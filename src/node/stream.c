@@ -18,10 +18,12 @@ static int read_netstring_length(struct str input, uint64_t *length_out)
 {
 	size_t digits = 0;
 
-	while (digits < input.length && str_is_digit(input.data[digits]) &&
-	       digits <= LENGTH_DIGITS_MAX)
+	while (digits < input.length && digits <= LENGTH_DIGITS_MAX &&
+	       str_is_digit(input.data[digits]))
 		digits++;
-	if (digits == input.length && digits <= LENGTH_DIGITS_MAX)
+	if (digits > LENGTH_DIGITS_MAX)
+		return -EINVAL;
+	if (digits == input.length)
 		return 0;
 	if (input.data[digits] != ':' || (digits > 1 && input.data[0] == '0') ||
 	    !str_to_u64(str_slice(input.data, digits), length_out))

@@ -17,8 +17,8 @@
  *                       later PACKAGE STATUS TEXT    it is not here: another time, or another node
  *   sender              settled PACKAGE ...          it has none of them any more, durably
  *                       drop PACKAGE ...             the same, and another node has it, too
- *   both                ping, pong
- *                       bye TEXT                     why the connection is closed, for people
+ *                       ping                         answered by pong; not inside of a take
+ *   both                bye TEXT                     why the connection is closed, for people
  *
  * PACKAGE: mail/package.h. Unknown verbs are skipped, and words that follow the known ones.
  */

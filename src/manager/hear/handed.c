@@ -3,6 +3,7 @@
 #include "manager/internal.h"
 #include "manager/outcome.h"
 #include "manager/package.h"
+#include "os/clock.h"
 #include <errno.h>
 
 static void on_handed_released(void *context, struct str name)
@@ -29,6 +30,24 @@ static void on_groups_changed(void *context)
 		on_handed_released(manager, buffer_view(&name));
 	}
 	dispatch_drop_waiting(manager);
+	os_loop_defer(manager->loop, &manager->dispatch_task);
+}
+
+static void make_sleeper_due(void *context, struct sleeper *sleeper)
+{
+	struct manager *manager = context;
+
+	sleeper->facts.is_released = true;
+	sleepers_set_due(&manager->sleepers, sleeper, os_clock_wall_us());
+}
+
+/* All that waits is tried at once. What a later scan finds waits for its time; held mail stays. */
+static void on_node_draining(void *context)
+{
+	struct manager *manager = context;
+
+	sleepers_each(&manager->sleepers, make_sleeper_due, manager);
+	wake_schedule(manager->wake);
 	os_loop_defer(manager->loop, &manager->dispatch_task);
 }
 
@@ -95,5 +114,5 @@ static void on_package_kept(void *context, struct mail_id id)
 		handed_settle(manager->handed, id, NULL, 0);
 }
 
-const struct handed_handler manager_hear_handed = {on_handed_released, on_groups_changed,
+const struct handed_handler manager_hear_handed = {on_handed_released, on_groups_changed, on_node_draining,
 						   on_package_kept};

@@ -33,6 +33,7 @@ struct handed {
 	struct kept *kept;
 	struct buffer groups; /* of this node, each packed; empty before they are known */
 	bool knows_groups;
+	bool is_draining; /* what waits is to go to other nodes */
 	bool hands_over; /* the configuration names groups */
 };
 
@@ -145,6 +146,7 @@ static bool hear_groups(struct handed *handed, struct unpack body)
 {
 	struct buffer groups = {0};
 	struct unpack rest = body;
+	bool is_draining = unpack_u32(&rest) != 0;
 	bool has_changed;
 
 	while (rest.rest.length > 0 && !rest.failed)
@@ -156,6 +158,9 @@ static bool hear_groups(struct handed *handed, struct unpack body)
 	handed->knows_groups = true;
 	if (has_changed)
 		handed->handler->groups_changed(handed->context);
+	if (is_draining && !handed->is_draining)
+		handed->handler->draining(handed->context);
+	handed->is_draining = is_draining;
 	return !rest.failed;
 }
 
@@ -173,6 +178,7 @@ static bool hear_peer(struct handed *handed, struct unpack body)
 	if (error < 0)
 		log_event(EVENT_QUEUE_ERROR, log_string(operation, "peers"), log_error(error));
 	pack_str(&answer, node);
+	pack_u32(&answer, is_wanted);
 	pack_u32(&answer, (uint32_t)-error);
 	helpers_tell(handed->helpers, HANDED_SERVICE, IPC_JOB_PEERED, buffer_view(&answer));
 	return true;

@@ -25,6 +25,8 @@ struct handed_handler {
 	void (*released)(void *context, struct str trigger);
 	/* This node is in other groups than before. */
 	void (*groups_changed)(void *context);
+	/* This node is to have no mail any more: what waits is to be handed over. */
+	void (*draining)(void *context);
 	/* A node has a package of the message ID: handed_settle() if it is known to be done. */
 	void (*kept)(void *context, struct mail_id id);
 };

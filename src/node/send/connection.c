@@ -95,6 +95,8 @@ static void tell_settled(struct node_peer *peer)
 		node_client_settle(&peer->client, sent->name, sent->was_lost);
 		node_sent_free(sent);
 	}
+	if (peer->sent == NULL)
+		os_timer_start(peer->doubt_timer, NODE_IDLE_US);
 }
 
 static void fill_output(void *context)

@@ -6,6 +6,15 @@
 #include <stdio.h>
 #include <utlist.h>
 
+/* It has nothing, and after a restart need not be asked. */
+static void forget_idle_peer(struct node_peer *peer)
+{
+	if (!peer->is_recorded || peer->sent != NULL || !node_peer_is_ready(peer))
+		return;
+	peer->is_recorded = false;
+	node_sender_record_peer(peer->sender, peer->name, false);
+}
+
 void node_peer_count_doubts(void *context)
 {
 	struct node_peer *peer = context;
@@ -42,6 +51,8 @@ void node_peer_count_doubts(void *context)
 	}
 	if (has_doubts || peer->must_answer)
 		os_timer_start(peer->doubt_timer, SECOND_US);
+	else
+		forget_idle_peer(peer);
 }
 
 void node_peer_doubt(struct node_peer *peer)

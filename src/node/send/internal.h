@@ -25,6 +25,9 @@
 /* How long a job waits for a node that may have it before its message is put aside. */
 #define NODE_DOUBT_GRACE_US (3 * SECOND_US)
 
+/* After how long without mail the name of a node that has nothing is removed from peers/. */
+#define NODE_IDLE_US (10 * SECOND_US)
+
 struct node_peer;
 
 /* Sorted, without repetitions; none: all deliveries of the message. */
@@ -88,7 +91,6 @@ struct node_sender {
 	struct node_peer *peers;
 	uint64_t epoch, run; /* 0: "send" has not said it yet */
 	uint64_t connections;
-	struct buffer groups; /* of this node, as "send" was told last; with a mark in front */
 	bool is_draining;
 };
 
@@ -167,7 +169,7 @@ void node_sender_release(struct node_sender *sender, const char *prefix, const c
 void node_sender_say_kept(struct node_sender *sender, const struct node_sent *sent);
 void node_sender_say_asked(struct node_sender *sender, const char *node);
 void node_sender_record_peer(struct node_sender *sender, const char *node, bool is_wanted);
-/* In which groups this node is, once the table is known. */
+/* For which groups this node works, once the table is known. */
 void node_sender_say_groups(struct node_sender *sender);
 
 #endif

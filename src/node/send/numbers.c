@@ -56,9 +56,10 @@ bool node_numbers_parse(struct str text, struct node_numbers *numbers_out)
 		uint64_t from;
 		uint64_t to;
 
+		bool is_range = str_find(range, '-') >= 0;
+
 		(void)str_split(&range, '-', &first);
-		if (!str_to_u64(first, &from) ||
-		    !str_to_u64(range.length > 0 ? range : first, &to) ||
+		if (!str_to_u64(first, &from) || !str_to_u64(is_range ? range : first, &to) ||
 		    !add_number_range(numbers_out, from, to)) {
 			node_numbers_clear(numbers_out);
 			return false;

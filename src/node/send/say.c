@@ -50,11 +50,13 @@ void node_sender_say_groups(struct node_sender *sender)
 {
 	const struct directory_node *own = directory_nodes_find(
 		sender->parts.nodes, str_from(config_node_name(sender->parts.config)));
+	bool is_draining = own != NULL && own->state != DIRECTORY_NODE_ACTIVE;
 	struct buffer body CLEANUP(buffer_clear) = {0};
 
 	if (!directory_nodes_is_known(sender->parts.nodes))
 		return;
-	for (size_t i = 0; own != NULL && i < own->group_count; i++)
+	pack_u32(&body, is_draining);
+	for (size_t i = 0; own != NULL && !is_draining && i < own->group_count; i++)
 		pack_str(&body, str_from(own->groups[i]));
 	say_to_send(sender, IPC_JOB_GROUPS, &body);
 }

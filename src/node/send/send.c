@@ -140,12 +140,13 @@ static bool hear_run(struct node_sender *sender, struct unpack body)
 static bool hear_peered(struct node_sender *sender, struct unpack body)
 {
 	struct str node = unpack_str(&body);
+	bool is_wanted = unpack_u32(&body) != 0;
 	int error = -(int)unpack_u32(&body);
 	struct node_peer *peer = node_peer_find(sender, node);
 
 	if (!unpack_is_whole(&body))
 		return false;
-	if (peer != NULL)
+	if (peer != NULL && is_wanted)
 		node_peer_recorded(peer, error);
 	return true;
 }
@@ -258,6 +259,5 @@ void node_sender_free(struct node_sender *sender)
 	if (sender == NULL)
 		return;
 	forget_peers(sender);
-	buffer_clear(&sender->groups);
 	free(sender);
 }

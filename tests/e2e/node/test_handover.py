@@ -12,7 +12,7 @@ import time
 import pytest
 from cluster import Cluster
 from smtp import Client
-from stagepost import wait_until
+from stagepost import free_port, wait_until
 
 TEXT = b"From: <ann@x.test>\r\nSubject: %s\r\n\r\nHello.\r\n"
 LARGE = TEXT % b"large" + b"0123456789abcdef0123456789abcdef\r\n" * 10000
@@ -170,3 +170,34 @@ def test_a_node_in_doubt_is_given_up_after_a_while(node, ground):
         cluster[name].wait_empty()
     cluster.wait_settled()
     assert len(cluster["box"].maildir("bob@a.test").messages()) <= 2
+
+
+def test_a_node_that_has_nothing_is_forgotten(cluster):
+    """After a restart only those are asked that may have something."""
+    peers = os.path.join(cluster["core"].queue, "peers")
+    assert send(cluster["edge"], "bob@a.test").startswith("250")
+    cluster["box"].maildir("bob@a.test").wait()
+    assert "box.test" in os.listdir(peers)
+    wait_until(lambda: "box.test" not in os.listdir(peers), "it is forgotten")
+    assert send(cluster["edge"], "bob@a.test").startswith("250")
+    cluster["box"].maildir("bob@a.test").wait(2)
+    assert "box.test" in os.listdir(peers)
+    is_over(cluster)
+
+
+def test_a_draining_node_hands_all_over(node, ground):
+    """What waits for a dead host goes to the other node of its group, and is bounced or tried there."""
+    port = free_port()
+    cluster = Cluster(node, ground, {"edge": "core", "one": "out", "two": "out"},
+                      stages={"remote": "out"}, settings=f'smtproutes = {{ ":[127.0.0.1];{port}" }}\n')
+    cluster.wait_ready("edge", "one")
+    cluster.put("two", state="away")
+    for number in range(30):
+        assert send(cluster["edge"], f"user@domain{number}.test").startswith("250")
+    wait_until(lambda: len(cluster.queue("one")) == 30, "all wait")
+    cluster.put("two", state="active")
+    cluster.wait_ready("one", "two")
+    cluster.run("node", "drain", "one.test")
+    cluster["one"].wait_empty()
+    cluster.wait_settled("one", "two")
+    assert len(cluster.queue("two")) == 30
