@@ -135,6 +135,12 @@ static void add_run_files(struct machine_files *files, const struct config *conf
 		add_folder_file(files, data, "directory.path")->severity = MACHINE_FATAL;
 }
 
+/* Mailboxes of other nodes are not here, though one file of configuration may stand on all. */
+static enum machine_severity severity_of_mailboxes(const struct config_service *service)
+{
+	return service->nodes != NULL && *service->nodes != '\0' ? MACHINE_WARNING : MACHINE_FAULT;
+}
+
 /* A mailbox of "%u" belongs to its user, who may be anybody. */
 static void add_mailbox_file(struct machine_files *files, const struct config_service *service)
 {
@@ -142,6 +148,7 @@ static void add_mailbox_file(struct machine_files *files, const struct config_se
 		add_folder_file(files, config_mailbox_base(service),
 				format_setting_text(files, "service %s.path", service->name));
 
+	file->severity = severity_of_mailboxes(service);
 	file->is_anybodys = service->user != NULL && strcmp(service->user, "%u") == 0;
 	if (service->user != NULL && *service->user != '\0' && !file->is_anybodys)
 		file->owner = service->user;

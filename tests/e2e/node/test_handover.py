@@ -201,3 +201,27 @@ def test_a_draining_node_hands_all_over(node, ground):
     cluster["one"].wait_empty()
     cluster.wait_settled("one", "two")
     assert len(cluster.queue("two")) == 30
+
+
+def test_one_configuration_stands_on_all_nodes(node, ground):
+    """Also where the mailboxes cannot be, because they are another node's."""
+    def make(name, **settings):
+        made = node(name, **settings)
+        write = made.write_configuration
+
+        def write_other():
+            write()
+            if name == "edge":
+                with open(made.conf, encoding="utf-8") as conf:
+                    text = conf.read()
+                with open(made.conf, "w", encoding="utf-8") as conf:
+                    conf.write(text.replace(made.mail, "/nonexistent/mail"))
+
+        made.write_configuration = write_other
+        return made
+
+    cluster = Cluster(make, ground, GROUPS)
+    cluster.wait_ready("edge", "core")
+    assert send(cluster["edge"], "bob@a.test").startswith("250")
+    cluster["box"].maildir("bob@a.test").wait()
+    cluster.run("check", at="edge")
