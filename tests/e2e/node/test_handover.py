@@ -77,43 +77,61 @@ def test_mail_waits_for_a_node(cluster):
     is_over(cluster)
 
 
-KILLED = {"edge": ("handover", "noded", "queue", "send"), "core": ("handover", "noded", "queue", "send"),
-          "box": ("noded", "queue")}
+KILLED = ("handover", "noded", "queue", "send")
 
 
-def test_kills_lose_nothing_and_double_nothing(cluster):
-    """Any process on the way is killed at any time: each message comes once."""
-    chance = random.Random(time.time_ns())
-    seed = chance.randrange(1 << 32)
-    print(f"seed {seed}")
-    chance.seed(seed)
-    sent = []
-    end = time.monotonic() + 12
+def send_many(cluster, chance, seconds, sent):
+    """While processes are killed; the subjects of what was acknowledged are added to SENT."""
+    end = time.monotonic() + seconds
     while time.monotonic() < end:
         for _ in range(chance.randrange(1, 12)):
             subject = b"%d" % len(sent)
-            try:
+            with contextlib.suppress(OSError):
                 if send(cluster["edge"], "bob@a.test", TEXT % subject).startswith("250"):
                     sent.append(subject)
-            except OSError:
-                pass
-        name = chance.choice(list(KILLED))
-        program = chance.choice(KILLED[name])
-        if cluster[name].pids(program):
-            cluster[name].kill(program)
+        made = cluster[chance.choice(cluster.names)]
+        program = chance.choice(("noded", "queue") if made is cluster["box"] else KILLED)
+        if made.pids(program):
+            made.kill(program)
+
+
+@pytest.mark.parametrize("groups", [GROUPS, {"one": "core", "two": "core", "edge": "", "box": "box out"}],
+                         ids=["one that maps", "two that map"])
+def test_kills_lose_nothing_and_double_nothing(node, ground, groups):
+    """Any process on the way is killed at any time: each message comes once."""
+    cluster = Cluster(node, ground, groups)
+    seed = random.randrange(1 << 32)
+    print(f"seed {seed}")
+    sent = []
+    send_many(cluster, random.Random(seed), 8, sent)
     print(f"{len(sent)} messages")
-    assert len(sent) > 30
+    assert len(sent) > 20
+    box = cluster["box"].maildir("bob@a.test")
     try:
-        wait_until(lambda: len(cluster["box"].maildir("bob@a.test").files()) >= len(sent), "all have come", 60)
+        wait_until(lambda: len(box.files()) >= len(sent), "all have come", 60)
     except AssertionError:
         for name in cluster.names:
             print(name, cluster.queue(name), cluster.handed(name))
         raise
     is_over(cluster)
     counts = collections.Counter(re.search(rb"^Subject: (\d+)$", message, re.M).group(1)
-                                 for message in cluster["box"].maildir("bob@a.test").messages())
+                                 for message in box.messages())
     assert set(sent) <= set(counts), "lost"
     assert [subject for subject, count in counts.items() if count > 1] == []
+
+
+def test_mail_is_spread_over_the_nodes_of_a_group(node, ground):
+    cluster = Cluster(node, ground, {"box": "box out", "edge": "", "one": "core", "two": "core"})
+    for name in ("one", "two"):
+        cluster.wait_ready("edge", name)
+    with Client(cluster["edge"]) as client:
+        for _ in range(100):
+            assert client.deliver("ann@x.test", "bob@a.test", TEXT % b"one").startswith("250")
+    cluster["box"].maildir("bob@a.test").wait(100)
+    is_over(cluster)
+    shares = [len(cluster[name].log.find("node_took")) for name in ("one", "two")]
+    assert sum(shares) == 100
+    assert min(shares) > 20, shares
 
 
 def test_a_node_is_known_by_its_own_name(cluster):
