@@ -18,6 +18,7 @@ struct noded {
 	struct child *child;
 	struct peer_network *network;
 	struct queue_client *queue;
+	char token[IPC_TOKEN_SIZE];
 	struct directory_nodes *nodes;
 	struct node_receiver *receiver;
 	bool has_queue; /* there was a connection to "queue" */
@@ -105,6 +106,7 @@ static void on_queue_reached(void *context)
 static int start_noded(struct child *child)
 {
 	struct node_receiver_parts parts = {.config = child->config};
+	struct str token = child_token(child, "noded");
 	char server[128] = "unix:";
 	char path[108];
 
@@ -113,6 +115,8 @@ static int start_noded(struct child *child)
 	child_path(child, "directory", path);
 	snprintf(server, sizeof server, "unix:%s", path);
 	noded.nodes = directory_nodes_new(child->loop, server, &nodes_handler, NULL);
+	memcpy(noded.token, token.data, token.length);
+	parts.token = str_from(noded.token);
 	parts.queue = noded.queue;
 	parts.nodes = noded.nodes;
 	noded.receiver = node_receiver_new(child->loop, &parts);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
  * Tokens by which processes authenticate to each other: helpers present theirs to "send", "pipe"
- * its own also to "launch", "send" its own to "queue", and "mailbox" its own to "decode". The
+ * its own also to "launch", "send" and "noded" theirs to "queue", and "mailbox" its own to "decode". The
  * process that checks a token gets it before the one that presents it is started, so that it knows
  * it when that connects.
  */
@@ -16,6 +16,7 @@ static const struct {
 	{"resolve", "send"},   {"remote", "send"},  {"lmtp", "send"},  {"local", "send"},
 	{"pipe", "send"},      {"list", "send"},    {"send", "queue"}, {"pipe", "launch"},
 	{"mailbox", "decode"}, {"mailbox", "send"}, {"handover", "send"},
+	{"noded", "queue"},
 };
 
 static bool has_token(const char *program)

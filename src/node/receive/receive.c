@@ -122,7 +122,7 @@ struct node_receiver *node_receiver_new(struct os_loop *loop,
 
 	receiver->loop = loop;
 	receiver->parts = *parts;
-	queue_client_use_nodes(parts->queue, &handed_handler, receiver);
+	queue_client_use_nodes(parts->queue, parts->token, &handed_handler, receiver);
 	return receiver;
 }
 

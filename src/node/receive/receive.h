@@ -20,6 +20,7 @@ struct node_receiver;
 /* What it works with; all borrowed. */
 struct node_receiver_parts {
 	struct queue_client *queue;
+	struct str token; /* of this process, for QUEUE (ipc/token.h) */
 	const struct directory_nodes *nodes;
 	const struct config *config;
 };

@@ -25,7 +25,7 @@ static struct queue_handed_serial unpack_serial(struct unpack *body)
 }
 
 /* After the commits of this turn, so that "queue" reads everything in the order of the calls. NAME
- * may be empty: there is none. */
+ * is a package's, or the token of this process. */
 static bool say_of_node(struct queue_client *client, enum queue_protocol type, struct str node,
 			const struct queue_handed_serial *serial, struct str name)
 {
@@ -36,15 +36,15 @@ static bool say_of_node(struct queue_client *client, enum queue_protocol type, s
 		return false;
 	client_send_commits(client);
 	pack_node(&body, node, serial);
-	if (name.length > 0)
-		pack_str(&body, name);
+	pack_str(&body, name);
 	ipc_channel_send(channel, (uint16_t)type, 0, buffer_view(&body), NULL, 0);
 	return true;
 }
 
-void queue_client_use_nodes(struct queue_client *client, const struct queue_handed_handler *handler,
-			    void *context)
+void queue_client_use_nodes(struct queue_client *client, struct str token,
+			    const struct queue_handed_handler *handler, void *context)
 {
+	client->token = token;
 	client->nodes = handler;
 	client->nodes_context = context;
 }
@@ -52,7 +52,7 @@ void queue_client_use_nodes(struct queue_client *client, const struct queue_hand
 bool queue_client_greet(struct queue_client *client, struct str node,
 			const struct queue_handed_serial *serial)
 {
-	return say_of_node(client, QUEUE_PROTOCOL_GREET, node, serial, STR(""));
+	return say_of_node(client, QUEUE_PROTOCOL_GREET, node, serial, client->token);
 }
 
 bool queue_client_settle(struct queue_client *client, struct str node,

@@ -33,9 +33,10 @@ struct queue_handed_handler {
 	void (*lost)(void *context);
 };
 
-/* HANDLER is borrowed. Before the first call below. */
-void queue_client_use_nodes(struct queue_client *client, const struct queue_handed_handler *handler,
-			    void *context);
+/* HANDLER and TOKEN, which is presented to "queue" (ipc/token.h), are borrowed. Before the first call
+ * below. */
+void queue_client_use_nodes(struct queue_client *client, struct str token,
+			    const struct queue_handed_handler *handler, void *context);
 /* False, here and below: there is no connection to "queue". */
 MUST_CHECK bool queue_client_greet(struct queue_client *client, struct str node,
 				   const struct queue_handed_serial *serial);

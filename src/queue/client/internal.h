@@ -25,6 +25,7 @@ struct queue_client {
 	struct buffer commits;                    /* of this turn of the loop, not sent yet */
 	enum queue_protocol commits_type;         /* COMMIT or COMMIT_HANDED: of all of them */
 	struct os_task commits_ready;             /* sends them */
+	struct str token; /* of "noded"; borrowed */
 	const struct queue_handed_handler *nodes; /* NULL: not for "noded" */
 	void *nodes_context;
 };

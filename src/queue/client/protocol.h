@@ -66,7 +66,8 @@
  *
  * "noded" adds packages that other nodes hand over (mail/package.h), and only its user may send
  * these. SERIAL is u64 epoch, u64 run, u64 connection (client/handed.h), NODE the sender's name:
- *   GREET     str node, SERIAL                 a connection of NODE begins. From now on only its
+ *   GREET     str node, SERIAL, str token      a connection of NODE begins; the token is that
+ *                                              of "noded" (ipc/token.h). From now on only its
  *                                              packages are committed
  *   KEPT      str node, SERIAL, (str name, str numbers)...
  *                                              before GREETED, perhaps in several: all packages of

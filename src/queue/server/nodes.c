@@ -170,9 +170,12 @@ bool server_greet(struct server_client *client, struct unpack *body)
 {
 	struct server_package package;
 	struct server_node *node;
+	struct str token;
 
 	server_package_unpack(body, &package);
+	token = unpack_str(body);
 	if (!unpack_is_whole(body) || !server_may_hand_over(client) ||
+	    !ipc_tokens_match(client->server->peers.tokens, "noded", token) ||
 	    !mail_node_is_valid(package.node) || package.serial.epoch == 0 ||
 	    package.serial.run == 0 || package.serial.connection == 0)
 		return false;

@@ -46,7 +46,7 @@ struct queue_server_peers {
 	struct queue_server_part nodes;    /* adds what other nodes hand over: "noded" */
 	struct queue_server_users users;
 	uint32_t open;                   /* messages of all */
-	const struct ipc_tokens *tokens; /* the current token of "send"; borrowed */
+	const struct ipc_tokens *tokens; /* the current ones of "send" and "noded"; borrowed */
 };
 
 /* LISTENING: a SOCK_SEQPACKET socket that clients connect to. RESERVE: bytes that

@@ -145,7 +145,8 @@ class Words:
             REMOVE: lambda: u32(choose((0, 1, 2))) + u32(0) + u64(choose((11, 12, 13, 14, 15))),
             REMOVED: lambda: u64(self.number()), FOUND: lambda: u32(0) + u64(self.number()),
             STANDS: lambda: u32(0) + u64(self.number()),
-            NODE_GREET: self.serial, NODE_KEPT: self.serial,
+            NODE_GREET: lambda: self.serial() + text(choose((self.token, self.token, b"", b"noded-" + b"0" * 32))),
+            NODE_KEPT: self.serial,
             SETTLE: lambda: self.serial() + text(self.package()) * choose((0, 1, 100)),
             DROP: lambda: self.serial() + text(self.package()) * choose((0, 1, 100)),
             COMMIT_HANDED: lambda: u64(self.number()) + self.serial() +

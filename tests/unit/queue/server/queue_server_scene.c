@@ -13,7 +13,8 @@
 
 struct queue_server_scene scene;
 
-const struct ipc_tokens scene_tokens = {{{"send", "send-1"}, {"remote", "remote-1"}}, 2};
+const struct ipc_tokens scene_tokens = {
+	{{"send", "send-1"}, {"remote", "remote-1"}, {"noded", "noded-1"}}, 3};
 
 static void on_stopped(void *context)
 {

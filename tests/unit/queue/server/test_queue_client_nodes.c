@@ -101,7 +101,7 @@ static int begin(void **state)
 	node.loop = os_loop_new();
 	node.client = queue_client_new(node.loop, queue_peer_path("socket"), 2);
 	node.message.done = on_done;
-	queue_client_use_nodes(node.client, &handler, &node);
+	queue_client_use_nodes(node.client, STR("noded-1"), &handler, &node);
 	assert_false(queue_client_greet(node.client, STR("a1"), &first));
 	queue_client_when_connected(node.client, on_connected, NULL);
 	os_loop_run(node.loop);

@@ -79,7 +79,7 @@ static void say_of_node(struct queue_peer *peer, uint16_t type, const char *node
 
 static void say_greet(struct queue_peer *peer, const struct queue_handed_serial *serial)
 {
-	say_of_node(peer, QUEUE_PROTOCOL_GREET, "a1", serial, NULL);
+	say_of_node(peer, QUEUE_PROTOCOL_GREET, "a1", serial, "noded-1");
 }
 
 static void expect_node(struct unpack *body, const struct queue_handed_serial *serial)
@@ -362,7 +362,7 @@ static void text_that_is_no_package_is_refused(void **state)
 	assert_int_equal(hand_over(&scene.client, &first, "12-3f", "", NULL), EBADMSG);
 	via = MAIL_VIA_MAX;
 	/* another node's */
-	say_of_node(&scene.client, QUEUE_PROTOCOL_GREET, "a2", &first, NULL);
+	say_of_node(&scene.client, QUEUE_PROTOCOL_GREET, "a2", &first, "noded-1");
 	while (queue_peer_hear(&scene.client) != QUEUE_PROTOCOL_GREETED)
 		continue;
 	number = scene_open_one(&scene.client);
@@ -381,11 +381,15 @@ static void others_are_disconnected(void **state)
 
 	(void)state;
 	other = scene_connect();
-	say_of_node(&other, QUEUE_PROTOCOL_GREET, "A1", &first, NULL);
+	say_of_node(&other, QUEUE_PROTOCOL_GREET, "A1", &first, "noded-1");
 	assert_int_equal(queue_peer_hear(&other), 0);
 	queue_peer_close(&other);
 	other = scene_connect();
 	say_greet(&other, &none);
+	assert_int_equal(queue_peer_hear(&other), 0);
+	queue_peer_close(&other);
+	other = scene_connect();
+	say_of_node(&other, QUEUE_PROTOCOL_GREET, "a1", &first, "send-1");
 	assert_int_equal(queue_peer_hear(&other), 0);
 	queue_peer_close(&other);
 	restart(false);
