@@ -112,6 +112,7 @@ static int start_noded(struct child *child)
 
 	child_path(child, "queue", path);
 	noded.queue = queue_client_new(child->loop, path, STOCK);
+	queue_client_set_reserve(noded.queue, child->config->queue_reserve);
 	child_path(child, "directory", path);
 	snprintf(server, sizeof server, "unix:%s", path);
 	noded.nodes = directory_nodes_new(child->loop, server, &nodes_handler, NULL);
@@ -128,6 +129,7 @@ static int start_noded(struct child *child)
 
 static void reload_noded(struct child *child, const struct config *old)
 {
+	queue_client_set_reserve(noded.queue, child->config->queue_reserve);
 	node_receiver_configure(noded.receiver, child->config);
 	peer_network_configure(noded.network);
 	child_close_sockets(child, is_node_socket_wanted, child->config);
