@@ -27,6 +27,7 @@ struct outcome_terms dispatch_terms(const struct manager *manager, const struct 
 		.skip = transport_skip(job_transport(job)),
 		.now_us = os_clock_wall_us(),
 		.random = os_random_u64(),
+		.is_handed = *package_group_of(manager, job) != '\0',
 	};
 }
 

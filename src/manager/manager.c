@@ -25,6 +25,7 @@ static void sweep_transports(void *context)
 
 	transports_sweep(manager->transports);
 	manager_hear_queue_doubts(manager);
+	handed_ask_again(manager->handed);
 	os_timer_start(manager->sweep_timer,
 		       timestamp_until_round_us(os_clock_monotonic_us(), SWEEP_US));
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: ISC
 #include "manager/outcome.h"
-#include "queue/control/trigger_name.h"
 #include "log/event.h"
 #include "mail/localpart.h"
 #include "mail/verdict.h"
@@ -10,6 +9,7 @@
 enum { INTERRUPTIONS = 3 }; /* after so many it waits as after any failure */
 
 static const int64_t NODES_AGAIN_US = 5 * SECOND_US;
+static const int64_t REFUSED_AGAIN_US = 20 * SECOND_US;
 static const int64_t INTERRUPTED_US = 2 * SECOND_US;
 
 bool outcome_is_open(const struct queue_delivery *delivery)
@@ -136,13 +136,14 @@ static void schedule_next_attempt(struct arena *arena, struct queue_delivery *de
 }
 
 /* For nodes it waits until their trigger is released; its time only counts once nobody knows any
- * more that it was, as after a restart. To ask costs next to nothing. */
-static bool is_for_nodes(const struct queue_delivery *delivery)
+ * more that it was, as after a restart. A node that has refused may be active, or have room, soon. To
+ * ask costs next to nothing. */
+static void hurry_for_nodes(struct queue_delivery *delivery, int64_t now_us)
 {
-	enum queue_trigger_kind kind = queue_trigger_kind(delivery->trigger);
+	int64_t delay_us = delivery->trigger.length > 0 ? NODES_AGAIN_US : REFUSED_AGAIN_US;
 
-	return delivery->outcome == QUEUE_WAIT &&
-	       (kind == QUEUE_TRIGGER_NODES || kind == QUEUE_TRIGGER_NODE);
+	if (delivery->outcome == QUEUE_WAIT && delivery->until_us > now_us + delay_us)
+		delivery->until_us = now_us + delay_us;
 }
 
 void outcome_report(struct arena *arena, struct queue_delivery *delivery,
@@ -161,8 +162,8 @@ void outcome_report(struct arena *arena, struct queue_delivery *delivery,
 		break;
 	default:
 		schedule_next_attempt(arena, delivery, terms);
-		if (is_for_nodes(delivery) && delivery->until_us > terms->now_us + NODES_AGAIN_US)
-			delivery->until_us = terms->now_us + NODES_AGAIN_US;
+		if (terms->is_handed)
+			hurry_for_nodes(delivery, terms->now_us);
 	}
 }
 

@@ -16,6 +16,7 @@ struct outcome_terms {
 	unsigned skip;   /* wait/schedule.h */
 	int64_t now_us;  /* wall clock */
 	uint64_t random; /* spreads the next attempt */
+	bool is_handed;  /* another node was to take it */
 };
 
 /* Whether it is undecided: waiting or never tried. */

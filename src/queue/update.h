@@ -116,6 +116,8 @@ MUST_CHECK int queue_update_read(struct queue_store *store, const enum mail_stag
 MUST_CHECK int queue_update_load(struct queue_store *store, const enum mail_stage *stage,
 				 uint64_t number, struct queue_control **control_out,
 				 unsigned *line_out);
+/* Makes durable what the control file of NUMBER, at S5, has: 0 or -errno. Waits for the disk. */
+MUST_CHECK int queue_update_sync_control(struct queue_store *store, uint64_t number);
 /* Reads bounce/X/ID. */
 MUST_CHECK int queue_update_read_bounce(struct queue_store *store, uint64_t number,
 					struct buffer *text);

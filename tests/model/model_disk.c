@@ -96,6 +96,13 @@ void queue_update_commit_group(struct queue_store *store, struct queue_update **
 		updates[i]->result = apply(updates[i]);
 }
 
+int queue_update_sync_control(struct queue_store *store, uint64_t number)
+{
+	(void)store;
+	(void)number;
+	return 0;
+}
+
 int queue_update_load(struct queue_store *store, const enum mail_stage *stage, uint64_t number,
 		      struct queue_control **control_out, unsigned *line_out)
 {

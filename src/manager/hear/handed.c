@@ -61,6 +61,12 @@ static int settle_by_disk(struct manager *manager, struct mail_id id)
 
 	if (error < 0)
 		return error;
+	/* an earlier process may have died between writing a record and its sync */
+	error = queue_update_sync_control(manager->store, id.number);
+	if (error < 0) {
+		queue_control_free(control);
+		return error;
+	}
 	if (control->envelope->id.born_us == id.born_us) {
 		result = 1;
 		for (size_t i = 0; i < control->delivery_count; i++)
@@ -92,26 +98,36 @@ static int is_queued(struct manager *manager, struct mail_id id)
 	return 0;
 }
 
-/* What cannot be read is asked for again by the next connection of that node. */
-static void on_package_kept(void *context, struct mail_id id)
+/* Whether it was answered, or will be at its end. */
+static bool answer_for_kept(struct manager *manager, struct mail_id id)
 {
-	struct manager *manager = context;
 	struct message *message = message_find(manager, id.number);
 	int there;
 
+	if (!queue_link_is_up(manager->queue)) /* what is gone may come back: MANAGED waits for that */
+		return false;
 	if (message != NULL && message->id.born_us == id.born_us) {
 		message->is_handed = true;
 		if (message->control != NULL && message->facts.place == MESSAGE_AT_S5)
 			package_settle_recorded(manager, message);
-		return;
+		return true;
 	}
 	if (message != NULL && message->id.born_us == 0)
-		return; /* it is being read */
+		return false; /* it is being read */
 	there = is_queued(manager, id);
 	if (there == 0)
 		there = settle_by_disk(manager, id);
 	if (there == 0 || there == -ENOENT)
 		handed_settle(manager->handed, id, NULL, 0);
+	return there >= 0 || there == -ENOENT;
+}
+
+static void on_package_kept(void *context, struct mail_id id)
+{
+	struct manager *manager = context;
+
+	if (!answer_for_kept(manager, id))
+		handed_ask_later(manager->handed, id);
 }
 
 const struct handed_handler manager_hear_handed = {on_handed_released, on_groups_changed, on_node_draining,

@@ -161,6 +161,7 @@ static void on_queue_managed(void *context)
 	if (manager->is_cleaned)
 		queue_link_cleaned(manager->queue);
 	ask_again_for_all(manager);
+	handed_ask_again(manager->handed);
 	if (triggers_are_read(manager->triggers))
 		scan_begin(manager->scan, false);
 	else

@@ -31,6 +31,8 @@ struct handed {
 	void *context;
 	struct doubt *doubts;
 	struct kept *kept;
+	struct mail_id *later; /* [later_count]; owned */
+	size_t later_count, later_capacity;
 	struct buffer groups; /* of this node, each packed; empty before they are known */
 	bool knows_groups;
 	bool is_draining; /* what waits is to go to other nodes */
@@ -273,6 +275,25 @@ void handed_settle(struct handed *handed, struct mail_id id, const uint32_t *num
 	free(kept);
 }
 
+void handed_ask_later(struct handed *handed, struct mail_id id)
+{
+	handed->later = memory_grow(handed->later, handed->later_count, &handed->later_capacity,
+				    sizeof *handed->later);
+	handed->later[handed->later_count++] = id;
+}
+
+void handed_ask_again(struct handed *handed)
+{
+	struct mail_id *ids = handed->later;
+	size_t count = handed->later_count;
+
+	handed->later = NULL;
+	handed->later_count = handed->later_capacity = 0;
+	for (size_t i = 0; i < count; i++)
+		handed->handler->kept(handed->context, ids[i]);
+	free(ids);
+}
+
 /* --- all --- */
 
 struct handed *handed_new(struct queue_store *store, struct helpers *helpers,
@@ -315,5 +336,6 @@ void handed_free(struct handed *handed)
 		free(doubt);
 	}
 	buffer_clear(&handed->groups);
+	free(handed->later);
 	free(handed);
 }

@@ -27,7 +27,8 @@ struct handed_handler {
 	void (*groups_changed)(void *context);
 	/* This node is to have no mail any more: what waits is to be handed over. */
 	void (*draining)(void *context);
-	/* A node has a package of the message ID: handed_settle() if it is known to be done. */
+	/* A node has a package of the message ID: handed_settle() if it is known to be done. If that
+	 * cannot be known yet: handed_ask_later(). */
 	void (*kept)(void *context, struct mail_id id);
 };
 
@@ -56,6 +57,9 @@ void handed_joined(struct handed *handed);
 /* A message from it; false: malformed. */
 MUST_CHECK bool handed_hear(struct handed *handed, enum ipc_job type, struct str body);
 
+/* handed_ask_again() has kept() called for ID once more. */
+void handed_ask_later(struct handed *handed, struct mail_id id);
+void handed_ask_again(struct handed *handed);
 /* COUNT deliveries of the message ID are done durably; 0: nothing is left of it, or all are. */
 void handed_settle(struct handed *handed, struct mail_id id, const uint32_t *numbers,
 		   size_t count);

@@ -288,6 +288,21 @@ int queue_update_load(struct queue_store *store, const enum mail_stage *stage, u
 	return 0;
 }
 
+int queue_update_sync_control(struct queue_store *store, uint64_t number)
+{
+	char path[QUEUE_PATH_SIZE];
+	int file;
+	int error;
+
+	queue_store_path(store, QUEUE_INFO, NULL, number, path);
+	file = os_file_open(store->directory, path, OS_FILE_READ);
+	if (file < 0)
+		return file;
+	error = os_file_sync(file);
+	os_file_close(file);
+	return error;
+}
+
 int queue_update_read_bounce(struct queue_store *store, uint64_t number, struct buffer *text)
 {
 	char path[QUEUE_PATH_SIZE];
