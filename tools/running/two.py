@@ -66,7 +66,8 @@ class Two(Show):
     def add_user(self, user, sender):
         """Who may log in at the first and send as SENDER, with a password that was never used before; that."""
         password = os.urandom(9).hex()
-        self.first.command("directory", "put", "--table", "user", user, f"send_as={sender}")
+        self.first.command("directory", "put", "--replace", "--table", "user", user,
+                           f"send_as={sender}")
         self.first.command("directory", "passwd", user, words=password + "\n")
         with smtplib.SMTP("127.0.0.1", self.first.submission, timeout=PATIENCE) as client:
             client.starttls(context=self.client_context())
