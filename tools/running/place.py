@@ -12,7 +12,7 @@ from running.failed import Failed
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PROGRAMS = ("stagepost", "queue", "send", "resolve", "names", "remote", "lmtp", "local", "pipe", "launch",
-            "smtpd", "keys", "list", "directory", "auth")
+            "smtpd", "keys", "list", "directory", "auth", "handover", "noded")
 RUN_PATH_MAX = 90  # of the setting "run": the path of a UNIX socket has 107 bytes
 CERTIFICATES_PATIENCE = 60  # seconds
 
