@@ -10,7 +10,7 @@ DAMAGES = 10000
 VARIANT_CUTS = 20
 # what an installation has in its folders of programs
 PROGRAMS = stagepost queue send resolve names keys policy auth auth-ldap list remote lmtp local mailbox mailbox-postgresql mailbox-mariadb mailbox-command \
-	mailbox-command-postgresql mailbox-command-mariadb decode pipe launch smtpd qmtpd directory directory-command directory-ldap \
+	mailbox-command-postgresql mailbox-command-mariadb decode pipe launch handover noded smtpd qmtpd directory directory-command directory-ldap \
 	directory-postgresql
 
 # "make run" in a fresh clone compiles folders as units; who goes on to work here compiles files.
@@ -39,11 +39,11 @@ clang: ## build everything with Clang; "make test" only checks that every source
 packages: ## install the Debian packages that building and testing need
 	@tools/install-packages build test
 
-run: ## build, serve on loopback, send two messages through; ONCE=1: and stop
+run: ## build, serve on loopback, send two messages through; ONCE=1: and stop; NODES=3: through three nodes
 	@tools/install-packages build
 	@$(MAKE) --no-print-directory build/build.ninja WHOLE=true
 	@ninja -C build $(PROGRAMS)
-	@tools/run $(if $(ONCE),--once)
+	@tools/run $(if $(NODES),--nodes $(NODES)) $(if $(ONCE),--once)
 
 test: ## every test, after installing what they need; the last line is "N passed, N failed"
 	@tools/install-packages build test

@@ -27,7 +27,7 @@ LONG_FILES = (
     "test_mailstore_hostile", "test_submission_auth", "test_lying_directory", "test_limits_out", "test_burst",
     "test_submission_defaults", "test_backup", "test_once", "test_mailbox_servers", "test_directory_mail", "test_postgresql_store", "test_taken_over",
     "test_directory_guard", "test_mailbox_service", "test_auth", "test_testssl", "test_power", "test_machine",
-    "test_ldap_store", "test_sandbox", "test_faults", "test_manual_recipes", "test_check_running",
+    "test_ldap_store", "test_sandbox", "test_faults", "test_manual_recipes", "test_check_running", "test_make_run",
     "test_machine_access", "test_names_change", "test_machine_users", "test_mbox", "test_sources", "test_record_servers", "test_mailbox_owners", "test_slow_readers", "test_mailbox_refusals",
     "test_directory_tls", "test_tls_in", "test_shaping", "test_login", "test_mta_sts", "test_processes",
     "test_directory_postgresql", "test_kill_limits", "test_freeze", "test_dsn", "test_many",
