@@ -61,6 +61,7 @@ struct server_client {
 	bool is_paused;    /* not read from while too much is being committed */
 	uid_t user;
 	bool is_user;          /* of the machine (user.c), not a process of the node */
+	bool is_node;          /* it has shown the token of "noded" */
 	struct buffer answers; /* COMMITTED entries, not sent yet */
 	bool is_gone;          /* disconnected; freed when its last commit is done */
 	struct server_client *next, *previous;

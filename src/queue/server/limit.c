@@ -101,7 +101,7 @@ size_t server_text_max(const struct server_client *client)
 {
 	size_t size = HEAD_MAX + (size_t)server_recipients_max(client) * RECIPIENT_MAX;
 
-	if (server_may_hand_over(client)) /* it has a map, too */
+	if (client->is_node) /* there is a map, too */
 		return QUEUE_ENVELOPE_MAX;
 	return size < QUEUE_ENVELOPE_MAX ? size : QUEUE_ENVELOPE_MAX;
 }

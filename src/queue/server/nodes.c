@@ -179,6 +179,7 @@ bool server_greet(struct server_client *client, struct unpack *body)
 	    !mail_node_is_valid(package.node) || package.serial.epoch == 0 ||
 	    package.serial.run == 0 || package.serial.connection == 0)
 		return false;
+	client->is_node = true;
 	node = find_or_add_node(client->server, package.node);
 	if (node == NULL) {
 		say_greeted(client, &package, -EMFILE, &package.serial);

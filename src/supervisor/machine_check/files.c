@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "supervisor/machine_check/files.h"
 #include "base/panic.h"
+#include "os/file/file.h"
 #include "os/file/rights.h"
 #include "supervisor/machine_check/internal.h"
 #include <errno.h>
@@ -135,10 +136,17 @@ static void add_run_files(struct machine_files *files, const struct config *conf
 		add_folder_file(files, data, "directory.path")->severity = MACHINE_FATAL;
 }
 
-/* Mailboxes of other nodes are not here, though one file of configuration may stand on all. */
-static enum machine_severity severity_of_mailboxes(const struct config_service *service)
+/* Mailboxes of other nodes are not here, though one file of configuration may stand on all: then
+ * there is nothing at their place. */
+static bool is_of_other_nodes(const struct config_service *service)
 {
-	return service->nodes != NULL && *service->nodes != '\0' ? MACHINE_WARNING : MACHINE_FAULT;
+	struct str base = config_mailbox_base(service);
+	char path[PATH_MAX];
+	struct os_file_info info;
+
+	snprintf(path, sizeof path, STR_FORMAT, STR_ARGUMENTS(base));
+	return service->nodes != NULL && *service->nodes != '\0' &&
+	       os_file_info_behind(path, &info) == -ENOENT;
 }
 
 /* A mailbox of "%u" belongs to its user, who may be anybody. */
@@ -148,7 +156,6 @@ static void add_mailbox_file(struct machine_files *files, const struct config_se
 		add_folder_file(files, config_mailbox_base(service),
 				format_setting_text(files, "service %s.path", service->name));
 
-	file->severity = severity_of_mailboxes(service);
 	file->is_anybodys = service->user != NULL && strcmp(service->user, "%u") == 0;
 	if (service->user != NULL && *service->user != '\0' && !file->is_anybodys)
 		file->owner = service->user;
@@ -162,8 +169,9 @@ static void add_mailbox_files(struct machine_files *files, const struct config *
 	for (size_t i = 0; i < config->service_count; i++) {
 		const struct config_service *service = &config->services[i];
 
-		if (is_mailbox ? service->kind == CONFIG_SERVICE_MAILBOX
-			       : config_service_is_local(service))
+		if ((is_mailbox ? service->kind == CONFIG_SERVICE_MAILBOX
+				: config_service_is_local(service)) &&
+		    !is_of_other_nodes(service))
 			add_mailbox_file(files, service);
 	}
 }
