@@ -134,7 +134,7 @@ once: tree ## the story of one message for two, STORIES times on each database, 
 upgrades: tree ## 50 upgrades and downgrades at random under load, versions that cannot begin, and the wait of clients
 	@UPGRADES=$(or $(UPGRADES),50) UPGRADE_WAITING=20000 tests/e2e/run tests/e2e/supervisor/test_upgrade_serving.py tests/e2e/supervisor/test_upgrade_gap.py -s
 
-model-handover: ## every state of packages between nodes, with more faults than make test has; some minutes
+model-handover: ## every state of packages between nodes, with more faults than make test has; a quarter of an hour
 	@tests/model/handover/run long
 
 model: tree ## ten million random events against the queue manager; two minutes
