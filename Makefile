@@ -20,7 +20,7 @@ build/build.ninja:
 
 .DEFAULT_GOAL := all
 .PHONY: by-files all tree run test check lint format coverage bench burst big crash cost damage kill freeze faults calls smuggle hostile \
-	partition once upgrades world world-finds world-long mutants drawn reproducible soak model fuzz inside reliability reliability-page install uninstall \
+	partition once upgrades world world-finds world-long mutants drawn reproducible soak model model-handover fuzz inside reliability reliability-page install uninstall \
 	fresh clean deb help packages clang
 
 by-files: build/build.ninja
@@ -133,6 +133,9 @@ once: tree ## the story of one message for two, STORIES times on each database, 
 
 upgrades: tree ## 50 upgrades and downgrades at random under load, versions that cannot begin, and the wait of clients
 	@UPGRADES=$(or $(UPGRADES),50) UPGRADE_WAITING=20000 tests/e2e/run tests/e2e/supervisor/test_upgrade_serving.py tests/e2e/supervisor/test_upgrade_gap.py -s
+
+model-handover: ## every state of packages between nodes, with more faults than make test has; a quarter of an hour
+	@tests/model/handover/run long
 
 model: tree ## ten million random events against the queue manager; two minutes
 	@tests/model/run
