@@ -19,7 +19,7 @@
  *                                            keeps no order, NAME is there beside NAME.done until
  *                                            that is durable
  *   todo/     NAME.done                      ended, not settled: the file stays, and its number
- * taken gone      any of these                   NODE says that it is settled: the name goes
+ *   gone      any of these                   NODE says that it is settled: the name goes
  *
  * Names are durable in the order in which the table needs them. NAME is durable before the name in
  * todo/ is made: alone it is litter, and litter is removed at the start. NAME.done is durable

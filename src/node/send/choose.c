@@ -83,6 +83,17 @@ static void draw_candidate(struct node_peer *candidates[CANDIDATES], size_t coun
 		candidates[place] = peer;
 }
 
+/* The second may be NULL. Of two that are as busy each is as likely. */
+static struct node_peer *better_candidate(const struct node_sender *sender,
+					  struct node_peer *const candidates[CANDIDATES])
+{
+	if (candidates[1] == NULL || is_less_busy(sender, candidates[0], candidates[1]))
+		return candidates[0];
+	if (is_less_busy(sender, candidates[1], candidates[0]))
+		return candidates[1];
+	return candidates[os_random_below(CANDIDATES)];
+}
+
 struct node_peer *node_choose(struct node_sender *sender, const struct deliver_helper_job *job,
 			      struct buffer *reason)
 {
@@ -109,9 +120,7 @@ struct node_peer *node_choose(struct node_sender *sender, const struct deliver_h
 	}
 	if (found > 0) {
 		buffer_reset(reason);
-		return candidates[1] != NULL && is_less_busy(sender, candidates[1], candidates[0])
-			       ? candidates[1]
-			       : candidates[0];
+		return better_candidate(sender, candidates);
 	}
 	if (in_group == 0)
 		buffer_append_string(reason, directory_nodes_is_known(nodes)

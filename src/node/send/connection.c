@@ -92,7 +92,7 @@ static void tell_settled(struct node_peer *peer)
 	DL_FOREACH_SAFE2 (peer->sent, sent, next, next) {
 		if (sent->state != NODE_PACKAGE_SETTLED)
 			continue;
-		node_client_settle(&peer->client, sent->name, sent->was_lost);
+		node_client_settle(&peer->client, sent->name, sent->is_dropped);
 		node_sent_free(sent);
 	}
 	if (peer->sent == NULL)

@@ -57,6 +57,7 @@ struct node_sent {
 	uint64_t size;                     /* bytes of data and text */
 	struct ipc_content_pass pass;      /* of the data */
 	bool was_lost;                     /* another node may have got it, too */
+	bool is_dropped;                   /* SETTLED: another node has it, which was never lost */
 	bool is_kept;                      /* the node has said so since it was greeted */
 	int64_t since_us;                  /* DOUBT: monotonic */
 	struct node_sent *next, *previous; /* of the peer, in the order in which they are sent */
@@ -157,6 +158,8 @@ struct node_peer *node_choose(struct node_sender *sender, const struct deliver_h
 			      struct buffer *reason);
 
 /* place.c */
+/* Reports what nodes have of JOB; true: that is all. */
+bool node_report_what_is_there(struct node_sender *sender, struct deliver_helper_job *job);
 /* JOB, which no node has, is given to another one. */
 void node_sender_place(struct node_sender *sender, struct deliver_helper_job *job);
 /* JOB waits for TRIGGER. */

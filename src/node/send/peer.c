@@ -78,6 +78,33 @@ static bool is_settled(struct node_sent *sent, const uint32_t *numbers, size_t c
 	return false;
 }
 
+static bool covers(const struct node_sent *sent, const struct node_sent *other)
+{
+	if (sent->numbers.count == 0)
+		return true;
+	for (size_t i = 0; i < other->numbers.count; i++)
+		if (!node_numbers_have(&sent->numbers, other->numbers.items[i]))
+			return false;
+	return other->numbers.count > 0;
+}
+
+/* Whether a node that was never given up has all of SENT: only then the one that was may drop it. */
+static bool is_elsewhere(const struct node_sent *sent)
+{
+	const struct node_peer *peer;
+	const struct node_sent *other;
+
+	DL_FOREACH2 (sent->peer->sender->peers, peer, next)
+		DL_FOREACH2 (peer->sent, other, next)
+			if (other->id.number == sent->id.number &&
+			    other->id.born_us == sent->id.born_us && !other->was_lost &&
+			    (other->state == NODE_PACKAGE_THERE ||
+			     other->state == NODE_PACKAGE_SETTLED) &&
+			    covers(other, sent))
+				return true;
+	return false;
+}
+
 void node_peer_settle(struct node_peer *peer, struct mail_id id, const uint32_t *numbers,
 		      size_t count)
 {
@@ -89,6 +116,7 @@ void node_peer_settle(struct node_peer *peer, struct mail_id id, const uint32_t 
 		    sent->state != NODE_PACKAGE_THERE || !is_settled(sent, numbers, count))
 			continue;
 		sent->state = NODE_PACKAGE_SETTLED;
+		sent->is_dropped = sent->was_lost && is_elsewhere(sent);
 		peer->has_settled = true;
 	}
 	if (peer->has_settled && peer->link != NULL)

@@ -2,6 +2,7 @@
 /* A job is given to a node, or waits for one. */
 #include "node/send/internal.h"
 #include <string.h>
+#include <utlist.h>
 
 void node_defer_job(struct deliver_helper_job *job, const char *status, const char *text,
 		    const char *trigger)
@@ -13,6 +14,32 @@ void node_defer_job(struct deliver_helper_job *job, const char *status, const ch
 	deliver_helper_finish(job);
 }
 
+bool node_report_what_is_there(struct node_sender *sender, struct deliver_helper_job *job)
+{
+	const struct node_peer *peer;
+	const struct node_sent *sent;
+	size_t left = job->recipient_count;
+
+	DL_FOREACH2 (sender->peers, peer, next)
+		DL_FOREACH2 (peer->sent, sent, next) {
+			struct mail_verdict verdict;
+
+			if (sent->state != NODE_PACKAGE_THERE ||
+			    sent->id.number != job->id.number ||
+			    sent->id.born_us != job->id.born_us)
+				continue;
+			mail_verdict_set(&verdict, "2.0.0", "node %s has it", peer->name);
+			for (size_t i = 0; i < job->recipient_count; i++) {
+				if (job->recipients[i].is_reported ||
+				    !node_numbers_have(&sent->numbers, job->recipients[i].number))
+					continue;
+				deliver_helper_report(job, i, &verdict, NULL);
+				left--;
+			}
+		}
+	return left == 0;
+}
+
 void node_sender_place(struct node_sender *sender, struct deliver_helper_job *job)
 {
 	struct buffer reason CLEANUP(buffer_clear) = {0};
@@ -22,6 +49,10 @@ void node_sender_place(struct node_sender *sender, struct deliver_helper_job *jo
 
 	if (sender->is_draining) {
 		deliver_helper_finish(job);
+		return;
+	}
+	if (job->context != NULL && node_report_what_is_there(sender, job)) {
+		deliver_helper_finish(job); /* meanwhile one has said that it has it */
 		return;
 	}
 	peer = node_choose(sender, job, &reason);

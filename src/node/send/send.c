@@ -10,33 +10,6 @@
 
 /* --- jobs --- */
 
-/* Reports what nodes have of JOB; true: that is all. */
-static bool report_what_is_there(struct node_sender *sender, struct deliver_helper_job *job)
-{
-	const struct node_peer *peer;
-	const struct node_sent *sent;
-	size_t left = job->recipient_count;
-
-	DL_FOREACH2 (sender->peers, peer, next)
-		DL_FOREACH2 (peer->sent, sent, next) {
-			struct mail_verdict verdict;
-
-			if (sent->state != NODE_PACKAGE_THERE ||
-			    sent->id.number != job->id.number ||
-			    sent->id.born_us != job->id.born_us)
-				continue;
-			mail_verdict_set(&verdict, "2.0.0", "node %s has it", peer->name);
-			for (size_t i = 0; i < job->recipient_count; i++) {
-				if (job->recipients[i].is_reported ||
-				    !node_numbers_have(&sent->numbers, job->recipients[i].number))
-					continue;
-				deliver_helper_report(job, i, &verdict, NULL);
-				left--;
-			}
-		}
-	return left == 0;
-}
-
 /* A node that may have some of JOB; NULL: none. */
 static const struct node_peer *find_doubt(const struct node_sender *sender,
 					  const struct deliver_helper_job *job)
@@ -63,7 +36,7 @@ static void take_package_job(void *context, struct deliver_helper_job *job)
 	const struct node_peer *doubt;
 
 	job->package = str_from(arena_copy(job->arena, job->package));
-	if (!job->is_new && report_what_is_there(sender, job)) {
+	if (!job->is_new && node_report_what_is_there(sender, job)) {
 		deliver_helper_finish(job);
 		return;
 	}
