@@ -78,7 +78,7 @@ static bool is_settled(struct node_sent *sent, const uint32_t *numbers, size_t c
 	return false;
 }
 
-static bool covers(const struct node_sent *sent, const struct node_sent *other)
+static bool has_deliveries_of(const struct node_sent *sent, const struct node_sent *other)
 {
 	if (sent->numbers.count == 0)
 		return true;
@@ -89,7 +89,7 @@ static bool covers(const struct node_sent *sent, const struct node_sent *other)
 }
 
 /* Whether a node that was never given up has all of SENT: only then the one that was may drop it. */
-static bool is_elsewhere(const struct node_sent *sent)
+static bool is_at_another_node(const struct node_sent *sent)
 {
 	const struct node_peer *peer;
 	const struct node_sent *other;
@@ -100,7 +100,7 @@ static bool is_elsewhere(const struct node_sent *sent)
 			    other->id.born_us == sent->id.born_us && !other->was_lost &&
 			    (other->state == NODE_PACKAGE_THERE ||
 			     other->state == NODE_PACKAGE_SETTLED) &&
-			    covers(other, sent))
+			    has_deliveries_of(other, sent))
 				return true;
 	return false;
 }
@@ -116,7 +116,7 @@ void node_peer_settle(struct node_peer *peer, struct mail_id id, const uint32_t 
 		    sent->state != NODE_PACKAGE_THERE || !is_settled(sent, numbers, count))
 			continue;
 		sent->state = NODE_PACKAGE_SETTLED;
-		sent->is_dropped = sent->was_lost && is_elsewhere(sent);
+		sent->is_dropped = sent->was_lost && is_at_another_node(sent);
 		peer->has_settled = true;
 	}
 	if (peer->has_settled && peer->link != NULL)
