@@ -59,6 +59,7 @@ void played_end(void)
 	buffer_clear(&played.server.notice);
 	buffer_clear(&played.server.removed);
 	buffer_clear(&played.server.moved);
+	buffer_clear(&played.server.reached);
 	buffer_clear(&played.server.refused);
 }
 
