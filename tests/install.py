@@ -52,7 +52,7 @@ def check_users(root, prefix, sysconfdir):
     example = (root / sysconfdir.lstrip("/") / "stagepost/stagepost.conf.example").read_text()
     made = (root / prefix.lstrip("/") / "lib/sysusers.d/stagepost.conf").read_text()
     named = re.findall(r'\buser *= "(stagepost[a-z-]*)"', example)
-    assert len(named) == 16
+    assert len(named) == 18
     for user in named:
         assert re.search(rf"^u {user} ", made, re.MULTILINE), f"sysusers.d makes no {user}"
 

@@ -67,7 +67,8 @@ static const char *told(void)
 	static char text[1000];
 
 	assert_true(scene.told.length < sizeof text);
-	memcpy(text, buffer_data(&scene.told), scene.told.length);
+	if (scene.told.length > 0)
+		memcpy(text, buffer_data(&scene.told), scene.told.length);
 	text[scene.told.length] = '\0';
 	buffer_reset(&scene.told);
 	return text;
