@@ -157,6 +157,13 @@ def test_a_node_that_may_have_it_is_asked(cluster):
     assert len(cluster["box"].maildir("bob@a.test").messages()) == 1
 
 
+def stop_node(cluster, name, seen_by):
+    """A change of its record would reach the nodes one after the other."""
+    mark = cluster[seen_by].log.mark()
+    cluster[name].stop()
+    cluster[seen_by].log.wait("node_lost", since=mark, node=f"{name}.test")
+
+
 @contextlib.contextmanager
 def stopped(made, *programs):
     pids = [pid for program in programs for pid in made.pids(program)]
@@ -175,12 +182,11 @@ def test_a_node_in_doubt_is_given_up_after_a_while(node, ground):
     cluster = Cluster(node, ground, {"box": "box out", "edge": "", "one": "core", "two": "core"}, doubt="3s")
     for name in ("one", "two"):
         cluster.wait_ready("edge", name)
-    cluster.put("two", state="away")
-    cluster["edge"].log.wait("node_ready", node="one.test")
+    stop_node(cluster, "two", seen_by="edge")
     with stopped(cluster["one"], "queue"):
         assert send(cluster["edge"], "bob@a.test").startswith("250")
         time.sleep(1)
-        cluster.put("two", state="active")
+        cluster["two"].start()
         cluster["edge"].kill_and_wait("handover")
         cluster["box"].maildir("bob@a.test").wait()
         assert cluster["edge"].log.find("node_doubt", node="one.test")
@@ -209,12 +215,13 @@ def test_a_draining_node_hands_all_over(node, ground):
     cluster = Cluster(node, ground, {"edge": "core", "one": "out", "two": "out"},
                       stages={"remote": "out"}, settings=f'smtproutes = {{ ":[127.0.0.1];{port}" }}\n')
     cluster.wait_ready("edge", "one")
-    cluster.put("two", state="away")
+    stop_node(cluster, "two", seen_by="edge")
     for number in range(30):
         assert send(cluster["edge"], f"user@domain{number}.test").startswith("250")
     wait_until(lambda: len(cluster.queue("one")) == 30, "all wait")
-    cluster.put("two", state="active")
-    cluster.wait_ready("one", "two")
+    mark = cluster["one"].log.mark()
+    cluster["two"].start()
+    cluster["one"].log.wait("node_ready", since=mark, node="two.test")
     cluster.run("node", "drain", "one.test")
     cluster["one"].wait_empty()
     cluster.wait_settled("one", "two")
