@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* In the line of usage; bytes of an option's argument, which may be a list of words. */
-enum { OPTIONS_SHOWN = 4, SUBCOMMANDS_SHOWN = 10, ARGUMENT_SHOWN = 40 };
+enum { OPTIONS_SHOWN = 4, SUBCOMMANDS_SHOWN = 10, ARGUMENT_SHOWN = 36 };
 
 enum { COLUMN = 24, LINE_MAX_LENGTH = 78 };
 
