@@ -17,6 +17,7 @@ from tls_in import Certificates
 
 TEXT = b"Subject: hello\r\n\r\nA line.\r\n"
 ONCE = 'service once {{ kind = mailbox path = "{mail}/%d/%u" }} record {{ path = "{data}/NAME.sqlite" }}'
+NODE = 'node {{ certificate = "{chain}.pem" key = "{chain}.key" authority = "{chain}.pem" }} '
 # what comes, and what it becomes
 SECTIONS = {
     "listen": ('listen qmtp {{ address = "127.0.0.1:{port}" }}', 'listen qmqp {{ address = "127.0.0.1:{port}" clients = 127.0.0.1 }}'),
@@ -31,6 +32,8 @@ SECTIONS = {
     "rate": ("rate r {{ count = messages limit = 9999 interval = 1h }}", "rate q {{ count = bytes limit = 1G interval = 1h }}"),
     "source": ("source s {{ addresses = 127.0.0.1 }} source = s", "source s {{ addresses = 127.0.0.2 }} source = s"),
     "destination": ('destination "mx:127.0.0.1" {{ messages = 900 }}', 'destination "*" {{ messages = 800 concurrency = 9 }}'),
+    "node": ('node {{ name = "a.test" }}', 'node {{ name = "b.test" doubt = 5s }}'),
+    "stage": (NODE + "stage submit {{ nodes = one }}", NODE + "stage submit {{ nodes = other }}"),
     "directory": ('directory {{ path = "{data}/directory.sqlite" }}', 'directory {{ path = "{data}/directory.sqlite" ttl = 5s }}'),
     "auth": ('auth {{ users = dovecot socket = "{data}/one" }}', 'auth {{ users = dovecot socket = "{data}/other" }}'),
     "record": (ONCE.replace("NAME", "record"), ONCE.replace("NAME", "other")),
