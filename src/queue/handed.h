@@ -2,8 +2,9 @@
 /*
  * queue/handed.h - packages that other nodes handed over (mail/package.h).
  *
- *   handed/NODE/NAME           a hard link to the data file of the message that package NAME of
- * NODE became handed/NODE/NAME.done      the same when the message has ended
+ *   handed/NODE/NAME           a hard link to the data file of the message that NODE's package
+ *                              NAME has become
+ *   handed/NODE/NAME.done      the same when the message has ended
  *   handed/NODE/run.EPOCH.RUN  the highest run of NODE's process that has connected
  *
  * The name is the memory that prevents a second copy: while NODE may still have the package, and so

@@ -13,8 +13,11 @@
  *               for NODE_DOUBT_GRACE_US         DOUBT; its job waits for node.NAME
  *               for setting doubt               LOST; node.NAME is released
  *   LOST        kept                            THERE, and was_lost
- *   THERE       its message is done for good    settled, or dropped if it was_lost: gone
+ *   THERE       its message is done for good    settled, or dropped: gone
  *               ready, and not kept             gone
+ *
+ * It is dropped if it was_lost and another node, which never was, is known to have all of it: the
+ * only copy is never dropped.
  */
 #include "node/send/internal.h"
 #include <utlist.h>

@@ -14,7 +14,7 @@ SENDER = (
     ("DOUBT", "for NODE_DOUBT_GRACE_US", "DOUBT; its job waits for node.NAME"),
     ("DOUBT", "for setting doubt", "LOST; node.NAME is released"),
     ("LOST", "kept", "THERE, and was_lost"),
-    ("THERE", "its message is done for good", "settled, or dropped if it was_lost: gone"),
+    ("THERE", "its message is done for good", "settled, or dropped: gone"),
     ("THERE", "ready, and not kept", "gone"),
 )
 
