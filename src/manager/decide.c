@@ -269,6 +269,13 @@ static void record_release(struct message *message)
 	message->was_released = false;
 }
 
+/* Another node holds it, too, if it gets it. */
+static bool is_kept_by_hold(struct manager *manager, const struct message *message)
+{
+	return !handed_is_draining(manager->handed) &&
+	       deliver_hold_of(manager, message->id) != NULL;
+}
+
 enum message_state decide(struct manager *manager, struct message *message)
 {
 	struct waiters *crowded = NULL;
@@ -285,7 +292,7 @@ enum message_state decide(struct manager *manager, struct message *message)
 	if (message_has_new_map(message) || /* do not try what is not on the disk */
 	    package_must_be_recorded(manager, message))
 		return record_soon(manager, message);
-	if (manager->is_stopping || (!is_missed && deliver_hold_of(manager, message->id) != NULL) ||
+	if (manager->is_stopping || (!is_missed && is_kept_by_hold(manager, message)) ||
 	    must_report_delay(manager, message))
 		return settle_message(manager, message);
 	if (message->is_requeued)

@@ -186,12 +186,20 @@ static void expire_delivery(struct message *message, uint32_t index, int64_t now
 	message->news[index] |= RECORDER_OUTCOME;
 }
 
+/* Whether another node is to have it, and not only try it: that may be done at any time. */
+static bool is_leaving(const struct manager *manager, const struct queue_delivery *delivery)
+{
+	return handed_is_draining(manager->handed) &&
+	       *package_group_of_delivery(manager, delivery) != '\0';
+}
+
 /* Whether the delivery must be tried now. */
 static bool is_delivery_due(struct manager *manager, struct message *message, uint32_t index,
 			    int64_t now_us)
 {
 	const struct queue_delivery *delivery = &message->control->deliveries[index];
 	const struct mail_envelope *envelope = message->control->envelope;
+	bool leaves = is_leaving(manager, delivery);
 
 	if (!outcome_is_open(delivery))
 		return false;
@@ -199,14 +207,15 @@ static bool is_delivery_due(struct manager *manager, struct message *message, ui
 		expire_delivery(message, index, now_us);
 		return false;
 	}
-	if (outcome_is_postponed(delivery, envelope->release_us, now_us))
+	if (!leaves && (outcome_is_postponed(delivery, envelope->release_us, now_us) ||
+			deliver_hold_of(manager, message->id) != NULL))
 		return false;
 	if (deliver_blocked_by(manager, message, delivery) != NULL) {
 		if (is_too_old_to_wait(manager, message, now_us))
 			expire_delivery(message, index, now_us);
 		return false;
 	}
-	return delivery->outcome == QUEUE_PENDING ||
+	return leaves || delivery->outcome == QUEUE_PENDING ||
 	       schedule_until(delivery->changed_us, delivery->until_us, now_us) <= now_us;
 }
 

@@ -26,7 +26,7 @@ bool package_must_be_recorded(struct manager *manager, const struct message *mes
 bool package_may_go(const struct job *job);
 /* Appends the body of JOB's HAND (ipc/job.h) without the content: 0; -errno: it cannot be
  * written. */
-MUST_CHECK int package_pack(const struct manager *manager, const struct job *job,
+MUST_CHECK int package_pack(struct manager *manager, const struct job *job,
 			    struct buffer *body);
 
 /* MESSAGE, at S4, is not mapped. True: it is now, because a node has all of it, or because nodes are

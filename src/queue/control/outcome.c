@@ -39,12 +39,13 @@ static void write_words(struct buffer *out, const struct queue_delivery *deliver
 	buffer_append_byte(out, '\n');
 }
 
-/* Whether the record says how many wait records there were: IS_PRESENT, it is written without them;
- * or it waits without an attempt, which has no status. */
+/* Whether the record says how many wait records there were: IS_PRESENT, it is written without them,
+ * and is more than the first; or it waits without an attempt, which has no status. */
 static bool has_count(const struct queue_delivery *delivery, bool is_present)
 {
 	if (delivery->attempts > 0)
-		return is_present;
+		return is_present &&
+		       (delivery->outcome != QUEUE_WAIT || delivery->attempts > 1);
 	return delivery->outcome == QUEUE_WAIT && delivery->status.length == 0;
 }
 
@@ -193,9 +194,9 @@ static int write_outcome_records(struct buffer *out, struct queue_control *contr
 }
 
 int queue_control_write_outcomes(struct buffer *out, struct queue_control *control,
-				 const uint32_t *indexes, size_t count)
+				 const uint32_t *indexes, size_t count, bool are_first)
 {
-	return write_outcome_records(out, control, indexes, count, false);
+	return write_outcome_records(out, control, indexes, count, are_first);
 }
 
 int queue_control_write_delayed(struct buffer *out, const struct queue_delivery *delivery)
@@ -215,6 +216,31 @@ int queue_control_write_requeued(struct buffer *out, const struct queue_delivery
 		return -EINVAL;
 	write_mark(out, "requeue: ", delivery);
 	return 0;
+}
+
+/* --- for another node --- */
+
+/* It waits after an attempt; not only until a time that its envelope says. */
+static bool was_tried(const struct queue_delivery *delivery)
+{
+	return delivery->outcome == QUEUE_WAIT && delivery->attempts > 0;
+}
+
+int queue_control_write_tried(struct buffer *out, struct queue_control *control)
+{
+	uint32_t *tried = memory_alloc((control->delivery_count + 1) * sizeof *tried);
+	size_t count = 0;
+	int error;
+
+	for (uint32_t i = 0; i < control->delivery_count; i++)
+		if (was_tried(&control->deliveries[i]))
+			tried[count++] = i;
+	error = write_outcome_records(out, control, tried, count, true);
+	for (size_t i = 0; error == 0 && i < control->delivery_count; i++)
+		if (control->deliveries[i].delayed_us > 0)
+			error = queue_control_write_delayed(out, &control->deliveries[i]);
+	free(tried);
+	return error;
 }
 
 /* --- the whole file --- */
