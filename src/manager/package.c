@@ -29,6 +29,15 @@ const char *package_group_of(const struct manager *manager, const struct job *jo
 	return handed_group_of(manager->handed, transport_name(job_transport(job)));
 }
 
+void package_update_transports(struct manager *manager)
+{
+	struct transport *transport = NULL;
+
+	while ((transport = transports_next(manager->transports, transport)) != NULL)
+		transport_hand_over(transport, *handed_group_of(manager->handed,
+								transport_name(transport)) != '\0');
+}
+
 static bool is_at_s4(const struct message *message)
 {
 	return message->facts.place == MESSAGE_AT_S4;

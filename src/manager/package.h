@@ -17,6 +17,8 @@ const char *package_group_of(const struct manager *manager, const struct job *jo
 /* The same for DELIVERY. */
 const char *package_group_of_delivery(const struct manager *manager,
 				      const struct queue_delivery *delivery);
+/* The configuration, or the groups of this node, may be others than before. */
+void package_update_transports(struct manager *manager);
 /* Bytes that DELIVERY may need in a HAND, besides IPC_JOB_HEAD_MAX for all. */
 size_t package_size_of(const struct mail_recipient *recipient,
 		       const struct queue_delivery *delivery);
