@@ -167,7 +167,7 @@ static bool awaits_nodes(const struct trigger *trigger)
 enum message_state await(struct manager *manager, struct message *message)
 {
 	struct trigger *trigger = common_trigger(manager, message);
-	struct trigger *hold = deliver_hold_of(manager, message->id);
+	struct trigger *hold = hold_find(manager, message->id);
 	int64_t notice_us = notice_delay_due_us(message->control, manager->config);
 	int64_t latest_us = message_latest_us(manager, message);
 	int64_t due_us = await_due(manager, message);

@@ -18,7 +18,7 @@ static const int64_t RECORD_AGAIN_MAX_US = 10 * MINUTE_US;
 static enum message_state remove_all(struct manager *manager, struct message *message,
 				     enum queue_remove kind)
 {
-	struct trigger *hold = deliver_any_hold_of(manager, message->id);
+	struct trigger *hold = hold_find_any(manager, message->id);
 
 	log_event(EVENT_MESSAGE_DONE, log_id(message->id));
 	if (hold != NULL)
@@ -273,7 +273,7 @@ static void record_release(struct message *message)
 static bool is_kept_by_hold(struct manager *manager, const struct message *message)
 {
 	return !handed_is_draining(manager->handed) &&
-	       deliver_hold_of(manager, message->id) != NULL;
+	       hold_find(manager, message->id) != NULL;
 }
 
 enum message_state decide(struct manager *manager, struct message *message)
@@ -284,7 +284,7 @@ enum message_state decide(struct manager *manager, struct message *message)
 
 	carry_out_order(manager, message);
 	package_take_back(manager, message);
-	deliver_end_hold(manager, message->id);
+	hold_end_if_over(manager, message->id);
 	is_missed = outcome_is_missed(&message->control->envelope->deadline, os_clock_wall_us());
 	requeued = manager->is_stopping || is_missed ? NULL : remap_envelope(message->control);
 	if (requeued != NULL)

@@ -130,21 +130,6 @@ static void take_written_deliveries(struct manager *manager, struct message *mes
 	}
 }
 
-/* The node that it comes from held it. If it was released here before it had a control file, it is
- * held once more after a restart. */
-static void hold_as_before(struct manager *manager, const struct message *message)
-{
-	struct buffer name CLEANUP(buffer_clear) = {0};
-	struct buffer reason CLEANUP(buffer_clear) = {0};
-	char id[MAIL_ID_SIZE];
-
-	mail_id_format(message->id, id);
-	buffer_append_format(&name, "hold.%s", id);
-	buffer_append_format(&reason, "it was held as " STR_FORMAT,
-			     STR_ARGUMENTS(message->control->envelope->handed));
-	(void)triggers_set(manager->triggers, buffer_view(&name), buffer_view(&reason));
-}
-
 /* Whether an order maps it again. What was mapped to "none" only because the directory was away was
  * at no host, and waits behind others. */
 static bool had_route(const struct queue_control *control)
@@ -231,7 +216,7 @@ int message_read(struct manager *manager, struct message *message, struct str te
 	if (message->control->envelope->trigger.length > 0) /* set by whoever queued it */
 		triggers_look(manager->triggers, message->control->envelope->trigger);
 	if (message_facts_are_s4(message->facts) && message->control->envelope->is_held)
-		hold_as_before(manager, message);
+		hold_take_over(manager, message);
 	if (message->control->is_mapped)
 		take_written_deliveries(manager, message);
 	else

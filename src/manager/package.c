@@ -88,8 +88,9 @@ size_t package_size_of(const struct mail_recipient *recipient,
 {
 	enum { RECORDS = 320 }; /* their words, numbers, times and checksums */
 
-	return RECORDS + delivery->status.length + delivery->text.length + recipient->address.length + recipient->original.length +
-	       delivery->address.length + delivery->service.length + delivery->server.length;
+	return RECORDS + delivery->status.length + delivery->text.length +
+	       recipient->address.length + recipient->original.length + delivery->address.length +
+	       delivery->service.length + delivery->server.length;
 }
 
 static int compare_package_deliveries(const void *a, const void *b)
@@ -207,8 +208,8 @@ int package_pack(struct manager *manager, const struct job *job, struct buffer *
 	struct queue_delivery *deliveries = copy_deliveries(job);
 	struct buffer text CLEANUP(buffer_clear) = {0};
 	char name[MAIL_PACKAGE_SIZE];
-	int error = write_package_text(job, deliveries,
-				       deliver_hold_of(manager, message->id) != NULL, &text);
+	int error =
+		write_package_text(job, deliveries, hold_find(manager, message->id) != NULL, &text);
 
 	mail_package_format((struct mail_package){message->id,
 						  is_whole_package(job) ? 0 : deliveries[0].number},

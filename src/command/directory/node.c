@@ -392,8 +392,10 @@ const struct command command_node_subcommands[] = {
 	 "node needs an address.\n",
 	 run_node_put, command_config_options, node_put_exits, NULL},
 	{"node drain", "NODE", "Has a node take nothing new, and hand all over that it has.",
-	 "Its state becomes draining: other nodes hand nothing more over to it, and what it has goes\n"
-	 "to them, with what was tried. If it is the node of this machine, the command waits until\n"
+	 "Its state becomes draining: other nodes hand nothing more over to it, and what it has "
+	 "goes\n"
+	 "to them, with what was tried. If it is the node of this machine, the command waits "
+	 "until\n"
 	 "nothing is left, and shows progress; it may be interrupted and repeated.\n",
 	 run_node_drain, node_drain_options, node_drain_exits, NULL},
 	{"node activate", "NODE", "Ends the draining or absence of a node.",

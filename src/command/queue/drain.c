@@ -90,9 +90,9 @@ static int tell_end(const struct config *config, const struct listing_left *left
 			queue_append_left(&out, left);
 		if (left->messages > 0)
 			buffer_append_string(&out, "; \"stagepost queue list\" says why");
-		buffer_append_format(
-			&out, "%s; \"stagepost queue drain --end\" takes in mail again\n",
-			queue_is_served(config) ? "" : ", and nothing runs");
+		buffer_append_format(&out,
+				     "%s; \"stagepost queue drain --end\" takes in mail again\n",
+				     queue_is_served(config) ? "" : ", and nothing runs");
 	}
 	command_queue_flush(&out);
 	return is_drained ? COMMAND_OK : QUEUE_DRAIN_LEFT;

@@ -45,7 +45,8 @@ void queue_append_left(struct buffer *out, const struct listing_left *left)
 	for (size_t i = 0; i < COUNT_OF(parts); i++) {
 		if (parts[i].count == 0 && (i > 0 || !queue_is_drained(left)))
 			continue;
-		buffer_append_format(out, "%s%llu %s", separator, (unsigned long long)parts[i].count,
+		buffer_append_format(out, "%s%llu %s", separator,
+				     (unsigned long long)parts[i].count,
 				     parts[i].count == 1 ? parts[i].one : parts[i].more);
 		separator = ", ";
 		sum += parts[i].count;
@@ -88,7 +89,8 @@ int queue_wait_drained(const struct queue_draining *draining, struct listing_lef
 		    !queue_is_served(draining->config) ||
 		    (is_drained && now_us - left_us >= draining->quiet_us))
 			return error;
-		if (!is_drained && !is_same_left(left_out, &said) && now_us - said_us >= PROGRESS_US) {
+		if (!is_drained && !is_same_left(left_out, &said) &&
+		    now_us - said_us >= PROGRESS_US) {
 			if (!draining->is_silent)
 				say_progress(left_out);
 			said = *left_out;

@@ -30,7 +30,8 @@ static int count_packages_of_node(void *context, const char *name)
 	if (!mail_node_is_valid(str_from(name)))
 		return 0;
 	snprintf(path, sizeof path, QUEUE_HANDED_FOLDER "/%s", name);
-	result = os_file_list(queue_store_directory(left->store), path, count_package, &left->count);
+	result =
+		os_file_list(queue_store_directory(left->store), path, count_package, &left->count);
 	return result == -ENOTDIR || result == -ENOENT ? 0 : result;
 }
 

@@ -27,6 +27,7 @@ def make_cluster(node, ground, settings=""):
     cluster = Cluster(node, ground, GROUPS, stages={"remote": "out"},
                       settings=f'smtproutes = {{ ":[127.0.0.1];{port}" }}\n{settings}')
     cluster.wait_ready("edge", "one")
+    cluster.wait_ready("edge", "two")
     mark = cluster["edge"].log.mark()
     cluster["two"].stop()
     cluster["edge"].log.wait("node_lost", since=mark, node="two.test")

@@ -4,9 +4,9 @@
 #include "test.h"
 #include <errno.h>
 
-#define ENVELOPE                                                                                   \
-	"stagepost 1\nid: 457-660b1182f1e21\nstage: arrive\nborn: 2026-11-20T08:33:11.482913Z\n"  \
-	"from: <a@example.org>\nsize: 10\nto: 1 <b@example.org>\nto: 2 <c@example.org>\n"           \
+#define ENVELOPE                                                                                 \
+	"stagepost 1\nid: 457-660b1182f1e21\nstage: arrive\nborn: 2026-11-20T08:33:11.482913Z\n" \
+	"from: <a@example.org>\nsize: 10\nto: 1 <b@example.org>\nto: 2 <c@example.org>\n"        \
 	"to: 3 <d@example.org>\nend:\n"
 
 enum { DELIVERIES = 3 };
@@ -21,7 +21,10 @@ static const struct queue_delivery lives[] = {
 	{.outcome = QUEUE_WAIT, .attempts = 1, .status = STR("4.4.1"), .text = STR("no answer")},
 	{.outcome = QUEUE_WAIT, .attempts = 2, .status = STR("4.4.1"), .text = STR("no answer")},
 	{.outcome = QUEUE_WAIT, .attempts = UINT32_MAX, .status = STR(""), .text = STR("")},
-	{.outcome = QUEUE_WAIT, .attempts = 9, .delayed_us = 7, .status = STR("4.2.2"),
+	{.outcome = QUEUE_WAIT,
+	 .attempts = 9,
+	 .delayed_us = 7,
+	 .status = STR("4.2.2"),
 	 .text = STR("full")},
 	{.outcome = QUEUE_PENDING, .delayed_us = 5, .status = STR(""), .text = STR("")},
 };
@@ -60,8 +63,7 @@ static void assert_is_known(const struct queue_delivery *read, const struct queu
 
 static struct queue_control *read_again(struct queue_delivery *deliveries)
 {
-	struct queue_control control = {.deliveries = deliveries,
-					.delivery_count = DELIVERIES};
+	struct queue_control control = {.deliveries = deliveries, .delivery_count = DELIVERIES};
 	struct buffer text CLEANUP(buffer_clear) = {0};
 	struct queue_control *read = NULL;
 
