@@ -20,7 +20,7 @@ build/build.ninja:
 
 .DEFAULT_GOAL := all
 .PHONY: by-files all tree run test check lint format coverage bench bench-nodes burst big crash cost damage kill freeze faults calls smuggle hostile \
-	partition once upgrades world world-finds world-long mutants drawn reproducible soak model model-handover fuzz inside reliability reliability-page install uninstall \
+	partition machines once upgrades world world-finds world-long mutants drawn reproducible soak model model-handover fuzz inside reliability reliability-page install uninstall \
 	fresh clean deb help packages clang
 
 by-files: build/build.ninja
@@ -130,6 +130,9 @@ soak: tree ## mixed load with faults for an hour: nothing is lost, nothing grows
 
 partition: tree ## part directories, databases and mail machines 200 times under load
 	@PARTITIONS=200 tests/e2e/run tests/e2e/directory/test_directory_partition.py -s
+
+machines: tree ## six machines hand mail over for ten minutes while they and their database are killed and cut off
+	@MACHINES_SECONDS=600 tests/e2e/run tests/e2e/node/test_machines.py -k test_machines -s
 
 once: tree ## the story of one message for two, STORIES times on each database, with kills and failovers
 	@STORIES=$(or $(STORIES),10000) tests/e2e/run tests/e2e/filing/test_once.py -s

@@ -32,6 +32,9 @@ void node_peer_count_doubts(void *context)
 		if (now_us - sent->since_us >= doubt_us) {
 			sent->state = NODE_PACKAGE_LOST;
 			sent->was_lost = has_lost = true;
+			log_event(EVENT_NODE_DOUBT, log_string(node, peer->name),
+				  log_number(seconds, doubt_us / SECOND_US), log_id(sent->id),
+				  log_string(package, sent->name));
 			node_sent_defer(sent, "4.4.2", "it may have it, and is away", NULL);
 			continue;
 		}
@@ -42,13 +45,12 @@ void node_peer_count_doubts(void *context)
 	if (peer->must_answer && now_us - peer->asked_us >= doubt_us) {
 		peer->must_answer = false;
 		has_lost = true;
-		node_sender_say_asked(peer->sender, peer->name);
-	}
-	if (has_lost) {
 		log_event(EVENT_NODE_DOUBT, log_string(node, peer->name),
 			  log_number(seconds, doubt_us / SECOND_US));
-		node_sender_release(peer->sender, "node.", peer->name);
+		node_sender_say_asked(peer->sender, peer->name);
 	}
+	if (has_lost)
+		node_sender_release(peer->sender, "node.", peer->name);
 	if (has_doubts || peer->must_answer)
 		os_timer_start(peer->doubt_timer, SECOND_US);
 	else
