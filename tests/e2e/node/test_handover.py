@@ -177,6 +177,20 @@ def stopped(made, *programs):
             os.kill(pid, signal.SIGCONT)
 
 
+def test_mail_that_waits_until_the_own_groups_are_known(cluster):
+    """The manager begins anew and has mail for other nodes before it hears in which groups this one is."""
+    edge = cluster["edge"]
+    with stopped(edge, "handover"):
+        edge.kill_and_wait("send")
+        mark = edge.log.mark()
+        for _ in range(5):
+            assert send(edge, "bob@a.test").startswith("250")
+        edge.log.wait("message_accepted", since=mark, count=5)
+        time.sleep(1)  # they are mapped by now, and wait for their turn
+    cluster["box"].maildir("bob@a.test").wait(5)
+    is_over(cluster)
+
+
 def test_a_node_in_doubt_is_given_up_after_a_while(node, ground):
     """Of two nodes that map, one stands still with a package: the other one gets it, and what stood still
     does not take it any more."""
