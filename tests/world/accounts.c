@@ -201,7 +201,7 @@ static void tell_waits(struct account *account, const char *line, int64_t due_us
 
 static void end_delivery(struct account *account, const char *line, bool is_failed)
 {
-	char value[64];
+	char value[128];
 	struct account_delivery *delivery;
 
 	if (account->done_us > 0)
@@ -220,8 +220,12 @@ static void end_delivery(struct account *account, const char *line, bool is_fail
 		(void)field(line, "to", delivery->recipient, sizeof delivery->recipient);
 	delivery->is_failed |= is_failed;
 	account->is_failed |= is_failed;
+	delivery->is_handed |= !is_failed &&
+			       strstr(line, " status=2.0.0 ") != NULL &&
+			       field(line, "text", value, sizeof value) && handing_is_told(value);
 	/* what was sent on may wait for its turn */
-	if (!is_failed && strstr(line, "queued as ") == NULL && strstr(line, " by=list ") == NULL) {
+	if (!is_failed && strstr(line, "queued as ") == NULL && strstr(line, " by=list ") == NULL &&
+	    !delivery->is_handed) {
 		delivery->is_here = true;
 		delivery->is_at_hop |= strstr(line, " by=remote ") != NULL;
 	}
@@ -332,6 +336,14 @@ static void hear_error(struct books *books, const char *line)
 		account->due_us = kernel_now_us() + WAITING_FAILED_US;
 }
 
+static void hear_doubt(const struct books *books, const char *line)
+{
+	char seconds[24];
+
+	if (field(line, "seconds", seconds, sizeof seconds))
+		handing_doubt(books, atoll(seconds) * INT64_C(1000000));
+}
+
 static void hear_throttle(const struct machine *machine, const char *line)
 {
 	char name[64] = "";
@@ -362,6 +374,8 @@ static void hear(struct machine *machine, const char *line)
 		waits_down(books, event[6] == 's');
 	else if (strcmp(event, "host_throttled") == 0)
 		hear_throttle(machine, line);
+	else if (strcmp(event, "node_doubt") == 0)
+		hear_doubt(books, line);
 	else if (strcmp(event, "sent_given_up") == 0)
 		recorded_given_up(machine, line);
 	else if (strcmp(event, "queue_error") == 0)

@@ -136,7 +136,8 @@ void mailboxes_read(struct machine *machine, const char *path);
 void mailboxes_check(struct machine *machine);
 void mailboxes_end(void);
 
-/* The names of messages in the queue of MACHINE: none once all is done. */
+/* The names of messages in the queue of MACHINE, of packages that other nodes have not settled, and
+ * of nodes that may have some of its own: none once all is done. */
 uint64_t left_in_queue(struct machine *machine);
 
 #endif

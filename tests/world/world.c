@@ -29,12 +29,15 @@
 #include "files.h"
 #include "growth.h"
 #include "judge.h"
+#include "links.h"
 #include "lists.h"
 #include "logins.h"
 #include "mail.h"
 #include "node.h"
 #include "operator.h"
 #include "options.h"
+#include "origins.h"
+#include "partition.h"
 #include "people.h"
 #include "recorded.h"
 #include "replies.h"
@@ -57,6 +60,7 @@ enum {
 	STATE_CHANGES = 30,
 	DOMAINS_MAX = 16,
 	LOOKS = 100,
+	PARTITIONS = 40,
 	ROTS = 40 /* of a node, in the mean */
 };
 
@@ -84,6 +88,8 @@ struct world {
 	size_t domain_count; /* nodes with domains of their own */
 	uint32_t entries[RELAYING_MAX]; /* to which clients give mail */
 	size_t entry_count;
+	struct machine *machines[NODES_MAX]; /* of a cluster */
+	struct partition partition;
 	uint64_t strikes_left;
 	const char *domains[DOMAINS_MAX];       /* of whom clients write to by SMTP */
 	const char *other_domains[DOMAINS_MAX]; /* and in other ways */
@@ -158,6 +164,8 @@ static bool judge(const struct world_options *options, const struct world *world
 	       (unsigned long long)left, is_given(world) ? "" : "; a client waits still");
 	print_judged();
 	damages_print();
+	if (options->cluster > 0)
+		printf(", %llu origins", (unsigned long long)origins_checked());
 	judge_print();
 	putchar('\n');
 	return judge_count_all() == 0 && is_given(world) && left == 0 &&
@@ -329,6 +337,23 @@ static void choose_nodes(struct world *world, const struct world_options *option
 		world->entries[i] = settings_node(i)->address;
 }
 
+static void begin_partitions(struct world *world, const struct world_options *options,
+			     int64_t calm_from_us)
+{
+	for (size_t i = 0; i < world->node_count; i++) {
+		world->machines[i] = world->fates[i].node;
+		origins_add(world->machines[i], settings_node(i)->host);
+	}
+	accounts_hand_over(true);
+	world->partition =
+		(struct partition){.nodes = world->machines,
+				   .count = world->node_count,
+				   .calm_from_us = calm_from_us,
+				   .strikes_left = &world->strikes_left,
+				   .pause_us = options->hours * HOUR / 2 / PARTITIONS};
+	partition_begin(&world->partition);
+}
+
 static void begin(struct world *world, const struct world_options *options)
 {
 	const int64_t calm_from_us = options->is_calm ? 0 : options->hours * HOUR / 2;
@@ -372,9 +397,11 @@ static void begin(struct world *world, const struct world_options *options)
 				     options->hours * HOUR / 2 / ROTS);
 		fate_begin(&world->fates[i]);
 	}
-	if (options->cluster > 0)
+	if (options->cluster > 0) {
+		begin_partitions(world, options, calm_from_us);
 		cluster_start(world->fates[0].node, options->hours * HOUR / 2 / STATE_CHANGES,
 			      options->hours * HOUR / 2);
+	}
 	lists_begin(world->domain_count);
 	logins_begin();
 	people_know_logins();
@@ -494,6 +521,7 @@ static bool live(const struct world_options *options)
 	is_good = world_has_stopped() || judge(options, &world, left);
 	mailboxes_end();
 	world_end();
+	links_end();
 	states_end();
 	accounts_end();
 	recorded_end();
