@@ -8,9 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const int64_t SECOND = 1000000;
-static const int64_t AGAIN_US = 5 * INT64_C(1000000);
-
 enum { ODDS = 8, GROUPS = 3, CONFIG_SIZE = 1536, LINE_SIZE = 64, ARGUMENTS = 16, WEIGHTS = 4 };
 enum state { ACTIVE, DRAINING, AWAY, STATES };
 
@@ -48,7 +45,9 @@ static struct {
 	int64_t quiet_from_us;
 	size_t unsaid; /* whose record is said next, until that of LAST is */
 	size_t last;
+	int64_t change_us; /* when a node gets another state or weight */
 	bool is_over;
+	void (*done)(bool is_good);
 } cluster;
 
 size_t cluster_size(uint64_t seed)
@@ -155,8 +154,6 @@ uint32_t cluster_entry(size_t index)
 
 /* --- the table of nodes --- */
 
-static void say_next(void *context);
-
 static void said(void *context, int status, const char *output)
 {
 	(void)context;
@@ -164,7 +161,7 @@ static void said(void *context, int status, const char *output)
 		  *output != '\0' ? ", " : "", (int)strcspn(output, "\n"), output);
 	if (status == 0)
 		cluster.unsaid++;
-	kernel_at(kernel_now_us() + (status == 0 ? 0 : AGAIN_US), say_next, NULL);
+	cluster.done(status == 0);
 }
 
 static void say_record(size_t index)
@@ -187,6 +184,12 @@ static void say_record(size_t index)
 	command_run(cluster.directory, "stagepost", arguments, said, NULL);
 }
 
+static void plan_change(void)
+{
+	cluster.change_us =
+		kernel_now_us() + 1 + (int64_t)kernel_below(2 * (uint64_t)cluster.pause_us);
+}
+
 static void change_one(void)
 {
 	struct member *member = &cluster.members[kernel_below(cluster.count)];
@@ -195,10 +198,10 @@ static void change_one(void)
 	member->state = kernel_one_in(2) ? ACTIVE : (enum state)kernel_below(STATES);
 	cluster.unsaid = (size_t)(member - cluster.members);
 	cluster.last = cluster.unsaid;
+	plan_change();
 }
 
-/* The last word on all: what was said while the store was another one may be lost. */
-static void say_all_again(void)
+static void be_all_active(void)
 {
 	for (size_t i = 0; i < cluster.count; i++)
 		cluster.members[i].state = ACTIVE;
@@ -207,31 +210,26 @@ static void say_all_again(void)
 	cluster.is_over = true;
 }
 
-static void change_something(void *context)
+bool cluster_change(void (*done)(bool is_good))
 {
-	(void)context;
-	if (kernel_now_us() < cluster.quiet_from_us)
+	const bool is_quiet = kernel_now_us() >= cluster.quiet_from_us;
+
+	cluster.done = done;
+	if (cluster.unsaid > cluster.last && !cluster.is_over && is_quiet)
+		be_all_active();
+	else if (cluster.unsaid > cluster.last && !cluster.is_over &&
+		 kernel_now_us() >= cluster.change_us)
 		change_one();
-	else
-		say_all_again();
-	say_next(NULL);
+	if (cluster.unsaid > cluster.last)
+		return false;
+	say_record(cluster.unsaid);
+	return true;
 }
 
-static void say_next(void *context)
+void cluster_be_quiet(void)
 {
-	const int64_t now_us = kernel_now_us();
-	int64_t next_us;
-
-	(void)context;
-	if (cluster.unsaid <= cluster.last) {
-		say_record(cluster.unsaid);
-		return;
-	}
-	next_us = now_us + 1 + (int64_t)kernel_below(2 * (uint64_t)cluster.pause_us);
-	if (next_us > cluster.quiet_from_us)
-		next_us = now_us < cluster.quiet_from_us ? cluster.quiet_from_us : now_us;
-	if (!cluster.is_over)
-		kernel_at(next_us, change_something, NULL);
+	if (cluster.quiet_from_us > kernel_now_us())
+		cluster.quiet_from_us = kernel_now_us();
 }
 
 void cluster_start(struct machine *node, int64_t pause_us, int64_t quiet_from_us)
@@ -240,5 +238,5 @@ void cluster_start(struct machine *node, int64_t pause_us, int64_t quiet_from_us
 	cluster.pause_us = pause_us;
 	cluster.quiet_from_us = quiet_from_us;
 	cluster.last = cluster.count - 1;
-	kernel_at(kernel_now_us() + SECOND, say_next, NULL);
+	plan_change();
 }

@@ -406,6 +406,8 @@ static void begin(struct world *world, const struct world_options *options)
 	logins_begin();
 	people_know_logins();
 	people_add_accident(yesterday_act);
+	if (options->cluster > 0)
+		people_add_changer(cluster_change);
 	people_start(options->hours * HOUR / 2 / CHANGES, options->hours * HOUR * 3 / 4);
 	waiting_begin();
 	world_stop_at(options->until);
@@ -468,6 +470,7 @@ static void judge_growth(struct world *world)
 static void look_at_end(struct world *world)
 {
 	be_calm(world);
+	cluster_be_quiet();
 	people_be_quiet(); /* what they change is in caches, which is no growth */
 	for (size_t i = 0; i < world->node_count; i++) {
 		struct process *supervisor = node_supervisor(world->fates[i].node);
