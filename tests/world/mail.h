@@ -139,5 +139,7 @@ void mailboxes_end(void);
 /* The names of messages in the queue of MACHINE, of packages that other nodes have not settled, and
  * of nodes that may have some of its own: none once all is done. */
 uint64_t left_in_queue(struct machine *machine);
+/* Says what the first of them are. */
+void left_tell(struct machine *machine);
 
 #endif

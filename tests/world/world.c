@@ -518,6 +518,8 @@ static bool live(const struct world_options *options)
 	while (kernel_now_us() < last_us && !world_has_stopped() && left_in_queues(&world) > 0)
 		world_run(kernel_now_us() + 60 * SECOND);
 	left = left_in_queues(&world);
+	for (size_t i = 0; i < world.node_count && left > 0; i++)
+		left_tell(world.fates[i].node);
 	if (left == 0 && !world_has_stopped())
 		look_at_end(&world);
 	end(&world);

@@ -224,6 +224,24 @@ def test_a_node_that_has_nothing_is_forgotten(cluster):
     is_over(cluster)
 
 
+def test_a_node_that_was_given_up_and_has_nothing_is_forgotten(node, ground):
+    """It is not there when it is asked, and comes back after nobody waits for its answer any more."""
+    cluster = Cluster(node, ground, GROUPS, doubt="3s")
+    cluster.wait_ready("edge", "core")
+    peers = os.path.join(cluster["edge"].queue, "peers")
+    assert send(cluster["edge"], "bob@a.test").startswith("250")
+    cluster["box"].maildir("bob@a.test").wait()
+    cluster.wait_settled("core")
+    stop_node(cluster, "core", seen_by="edge")
+    assert "core.test" in os.listdir(peers)
+    cluster["edge"].kill_and_wait("handover")
+    cluster["edge"].log.wait("node_doubt", node="core.test")
+    time.sleep(1)  # whoever counts how long it is away has looked again
+    cluster["core"].start()
+    wait_until(lambda: "core.test" not in os.listdir(peers), "it is forgotten", 30)
+    is_over(cluster)
+
+
 def test_a_draining_node_hands_all_over(node, ground):
     """What waits for a dead host goes to the other node of its group, and is bounced or tried there."""
     port = free_port()
