@@ -133,6 +133,7 @@ void accounts_look_at_end(void);
 
 /* Nodes hand mail over to each other (cluster.h), or not. */
 void accounts_hand_over(bool is_so);
+bool accounts_are_handed_over(void);
 /* NUMBER of MACHINE, which is MESSAGE of the ledger, had ended, and is there again after a power
  * cut: what that may bring a second time is excused. */
 void accounts_returned(const struct machine *machine, uint64_t number, uint64_t message);

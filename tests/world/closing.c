@@ -106,7 +106,10 @@ static void excuse_delivery(const struct account *account, const struct account_
 		return;
 	if (is_told(delivery->recipient))
 		ledger_excuse_report(account->message);
-	ledger_excuse_recipient(account->message, delivery->recipient);
+	if (was_in_doubt)
+		ledger_excuse_doubt(account->message, delivery->recipient);
+	else
+		ledger_excuse_recipient(account->message, delivery->recipient);
 }
 
 void account_settle(const struct account *account)

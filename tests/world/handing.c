@@ -17,6 +17,11 @@ void accounts_hand_over(bool is_so)
 	hand_over = is_so;
 }
 
+bool accounts_are_handed_over(void)
+{
+	return hand_over;
+}
+
 bool handing_is_told(const char *text)
 {
 	static const char end[] = " has it";

@@ -15,6 +15,7 @@ struct copy {
 	bool has_text;    /* a copy has come, besides any report */
 	bool is_reported; /* the sender was told that it does not come */
 	bool is_excused;  /* it may come twice (accounts.h) */
+	bool is_doubtful; /* and nobody knew whether a node had it: so it may be filed twice */
 	bool is_settled;  /* but not because the message is in the queue again */
 	bool is_member;   /* gets it through the entry's list */
 	bool is_recorded; /* a record says that it is filed */

@@ -16,8 +16,8 @@ bool ledger_is_denied(const struct copy *copy)
 bool ledger_record(uint64_t number, const char *recipient)
 {
 	struct copy *copy = ledger_find_copy(ledger_entry(number), recipient);
-	const bool is_right =
-		copy != NULL && ledger_is_filed_once(copy) && copy->has_text && !copy->is_recorded;
+	const bool is_right = copy != NULL && ledger_is_filed_once(copy) && copy->has_text &&
+			      (!copy->is_recorded || copy->is_doubtful);
 
 	if (is_right)
 		copy->is_recorded = true;

@@ -47,6 +47,8 @@ void ledger_take_back(uint64_t number, const char *place);
 void ledger_excuse(void);
 /* RECIPIENT may get message NUMBER twice. */
 void ledger_excuse_recipient(uint64_t number, const char *recipient);
+/* The same, because a node was given up that may have had it. */
+void ledger_excuse_doubt(uint64_t number, const char *recipient);
 /* The report about it may come twice. */
 void ledger_excuse_report(uint64_t number);
 /* All may get it twice whose deliveries are not settled. */
