@@ -137,6 +137,7 @@ void account_drop(struct account *account)
 	books->count--;
 	books->open_count--;
 	free(account->deliveries);
+	free(account->tried);
 	free(account);
 }
 

@@ -91,6 +91,8 @@ struct account {
 	int64_t idle_us;    /* since then, without an excuse, and nothing is known to be done */
 	struct turn *turns; /* turns.h: one for each destination where it had a job */
 	size_t flights;     /* jobs that it has now */
+	uint64_t *tried;    /* a bit for each delivery that was tried here (handing.c) */
+	size_t tried_size;
 	struct account_delivery *deliveries; /* that have ended, by number */
 	size_t delivery_count;
 };
@@ -139,6 +141,11 @@ bool accounts_are_handed_over(void);
 void accounts_returned(const struct machine *machine, uint64_t number, uint64_t message);
 /* Whether TEXT, of a delivery, says that another node has it now. */
 bool handing_is_told(const char *text);
+/* Delivery NUMBER of ACCOUNT is tried by this node. */
+void handing_try(struct account *account, unsigned number);
+/* Whether a second copy of DELIVERY is none of this node's doing, whatever befalls it: it was handed
+ * over, and not tried here before. */
+bool handing_is_clean(const struct account *account, const struct account_delivery *delivery);
 /* "node_doubt": after PATIENCE_US a node was given up that may have some of what is open. */
 void handing_doubt(const struct books *books, int64_t patience_us);
 

@@ -100,13 +100,13 @@ static void excuse_delivery(const struct account *account, const struct account_
 	if (is_told(delivery->recipient))
 		from_us = beginning(account);
 	if (!was_in_doubt &&
-	    (delivery->is_handed || from_us < 0 ||
+	    (handing_is_clean(account, delivery) || from_us < 0 ||
 	     !books_are_hurt_between(account->books, from_us - SLACK_US,
 				     end_of_excuse(account, delivery))))
 		return;
 	if (is_told(delivery->recipient))
 		ledger_excuse_report(account->message);
-	if (was_in_doubt)
+	if (was_in_doubt || delivery->is_handed)
 		ledger_excuse_doubt(account->message, delivery->recipient);
 	else
 		ledger_excuse_recipient(account->message, delivery->recipient);
@@ -129,6 +129,8 @@ static void close_delivery(const struct account *account, const struct account_d
 	if (delivery->is_here && !is_told(delivery->recipient) &&
 	    !ledger_has(account->message, delivery->recipient))
 		account_object(account, "was delivered, says the log, and somebody has nothing");
+	if (delivery->is_handed && !handing_is_clean(account, delivery))
+		ledger_note_move(account->message);
 	/* an alias may lead to several, of whom one has it */
 	if (delivery->is_failed && delivery->is_his_own && !is_told(delivery->recipient) &&
 	    ledger_has_text(account->message, delivery->recipient))

@@ -2,6 +2,7 @@
 /* What the log says of mail that one node hands over to another, and what excuses that it comes twice
  * (accounts.h). */
 #include "accounts.h"
+#include "base/panic.h"
 #include "mail.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +30,32 @@ bool handing_is_told(const char *text)
 
 	return (strncmp(text, "node ", 5) == 0 || strncmp(text, "another node ", 13) == 0) &&
 	       length >= sizeof end && strcmp(text + length - (sizeof end - 1), end) == 0;
+}
+
+enum { BITS = 64 };
+
+void handing_try(struct account *account, unsigned number)
+{
+	const size_t size = number / BITS + 1;
+
+	if (!hand_over)
+		return;
+	if (size > account->tried_size) {
+		account->tried = memory_resize(account->tried, size * sizeof *account->tried);
+		memset(account->tried + account->tried_size, 0,
+		       (size - account->tried_size) * sizeof *account->tried);
+		account->tried_size = size;
+	}
+	account->tried[number / BITS] |= UINT64_C(1) << number % BITS;
+}
+
+bool handing_is_clean(const struct account *account, const struct account_delivery *delivery)
+{
+	const size_t word = delivery->number / BITS;
+	const bool was_tried = word < account->tried_size &&
+			       (account->tried[word] >> delivery->number % BITS & 1) != 0;
+
+	return delivery->is_handed && !was_tried;
 }
 
 void handing_doubt(const struct books *books, int64_t patience_us)
@@ -66,6 +93,6 @@ void accounts_returned(const struct machine *machine, uint64_t number, uint64_t 
 	}
 	account = books != NULL ? last_of_number(books, number) : NULL;
 	for (size_t i = 0; account != NULL && i < account->delivery_count; i++)
-		if (!account->deliveries[i].is_handed)
+		if (!handing_is_clean(account, &account->deliveries[i]))
 			ledger_excuse_recipient(message, account->deliveries[i].recipient);
 }

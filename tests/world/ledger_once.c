@@ -24,6 +24,16 @@ bool ledger_record(uint64_t number, const char *recipient)
 	return is_right;
 }
 
+void ledger_note_move(uint64_t number)
+{
+	ledger_entry(number)->has_moved = true;
+}
+
+bool ledger_has_moved(uint64_t number)
+{
+	return ledger_entry(number)->has_moved;
+}
+
 static bool is_unrecorded(const struct copy *copy)
 {
 	return ledger_is_filed_once(copy) && copy->has_text && !copy->is_recorded;

@@ -49,6 +49,10 @@ void ledger_excuse(void);
 void ledger_excuse_recipient(uint64_t number, const char *recipient);
 /* The same, because a node was given up that may have had it. */
 void ledger_excuse_doubt(uint64_t number, const char *recipient);
+/* A node has tried some of message NUMBER, and handed that over to another one: what it had begun to
+ * file may be recorded there, for ever as begun. */
+void ledger_note_move(uint64_t number);
+bool ledger_has_moved(uint64_t number);
 /* The report about it may come twice. */
 void ledger_excuse_report(uint64_t number);
 /* All may get it twice whose deliveries are not settled. */

@@ -120,8 +120,10 @@ static void hear_deliveries(struct account *account, struct wait_place *place, s
 		(void)unpack_str(body); /* address */
 		(void)unpack_str(body); /* orcpt */
 		(void)unpack_str(body); /* via */
-		if (!body->failed)
+		if (!body->failed) {
 			waits_try(account, place, number);
+			handing_try(account, number);
+		}
 	}
 }
 
