@@ -78,9 +78,9 @@ static void end_handover(void)
 {
 	if (handover.helper == NULL)
 		return;
+	node_sender_free(handover.sender); /* it has jobs of the helper's */
 	deliver_helper_free(handover.helper);
 	handover.helper = NULL;
-	node_sender_free(handover.sender);
 	peer_network_free(handover.network);
 	directory_nodes_free(handover.nodes);
 	os_timer_free(handover.stop_check);

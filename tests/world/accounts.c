@@ -266,6 +266,19 @@ static void note_deferral(struct account *account, const char *line)
 		turns_deferred(account, to, due_us);
 }
 
+/* A message that was handed over may come back, and get the number that it had: it has the same id
+ * then. */
+static struct account *account_of_line(struct books *books, const char *event, const char *id)
+{
+	struct account *account = account_of(books, id);
+
+	if (strcmp(event, "message_queued") != 0 || account->done_us == 0 ||
+	    !accounts_are_handed_over())
+		return account;
+	account_end(account);
+	return account_of(books, id);
+}
+
 static void enter(struct account *account, const char *event, const char *line)
 {
 	account->last_us = kernel_now_us();
@@ -309,7 +322,8 @@ static void check_process(const struct books *books, const char *event, const ch
 {
 	char status[64];
 
-	if (strcmp(event, "process_ended") == 0 && field(line, "status", status, sizeof status) &&
+	if ((strcmp(event, "process_ended") == 0 || strcmp(event, "process_stopped") == 0) &&
+	    field(line, "status", status, sizeof status) &&
 	    strncmp(status, "signal ", 7) == 0 && strcmp(status, "signal 9") != 0)
 		judge_object(JUDGE_LOG, "%s: a process ended by %s", books->machine->name, status);
 }
@@ -366,7 +380,7 @@ static void hear(struct machine *machine, const char *line)
 	if (strcmp(event, "log_lost") == 0 || strcmp(event, "log_withheld") == 0)
 		accounts_hurt(machine);
 	else if (is_of_message(event) && field(line, "id", id, sizeof id))
-		enter(account_of(books, id), event, line);
+		enter(account_of_line(books, event, id), event, line);
 	else if (strcmp(event, "requeued") == 0 && field(line, "id", id, sizeof id))
 		turns_forget(account_of(books, id));
 	else if (strcmp(event, "trigger_set") == 0 || strcmp(event, "trigger_released") == 0)

@@ -276,7 +276,7 @@ bool ledger_is_done(void)
 static bool is_excused(uint64_t number, const struct copy *copy)
 {
 	if (ledger_is_filed_once(copy)) /* a report counts as a copy */
-		return copy->is_doubtful ||
+		return ledger_may_be_filed_again(number, copy) ||
 		       (copy->count == 2 && copy->is_reported && damages_excuse_report(number));
 	return copy->is_excused || (copy->is_member && ledger.entries[number].is_repeated) ||
 	       damages_have(number, DAMAGE_RECORDS | DAMAGE_NAME);

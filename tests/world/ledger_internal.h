@@ -52,6 +52,8 @@ void ledger_is_strange(void);
 /* Whether it goes to a mailbox where it is filed once: nothing excuses a second one, and nobody is
  * refused there. */
 bool ledger_is_filed_once(const struct copy *copy);
+/* Whether it may be filed at several nodes. */
+bool ledger_may_be_filed_again(uint64_t number, const struct copy *copy);
 /* Whether it was reported as failed, though it is there. */
 bool ledger_is_denied(const struct copy *copy);
 

@@ -49,6 +49,9 @@ void ledger_excuse(void);
 void ledger_excuse_recipient(uint64_t number, const char *recipient);
 /* The same, because a node was given up that may have had it. */
 void ledger_excuse_doubt(uint64_t number, const char *recipient);
+/* Nodes have records of their own of what is filed once: what the damage of a disk repeats may be
+ * filed at another one again. */
+void ledger_file_apart(bool is_so);
 /* A node has tried some of message NUMBER, and handed that over to another one: what it had begun to
  * file may be recorded there, for ever as begun. */
 void ledger_note_move(uint64_t number);

@@ -345,6 +345,7 @@ static void begin_partitions(struct world *world, const struct world_options *op
 		origins_add(world->machines[i], settings_node(i)->host);
 	}
 	accounts_hand_over(true);
+	ledger_file_apart(true);
 	world->partition =
 		(struct partition){.nodes = world->machines,
 				   .count = world->node_count,

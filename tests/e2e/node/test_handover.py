@@ -211,6 +211,25 @@ def test_a_node_in_doubt_is_given_up_after_a_while(node, ground):
     assert len(cluster["box"].maildir("bob@a.test").messages()) <= 2
 
 
+def test_an_order_to_hurry_while_a_package_is_on_its_way(cluster):
+    """Whoever stops the node twice does not wait for the answer."""
+    edge = cluster["edge"]
+    mark = edge.log.mark()
+    with stopped(cluster["core"], "queue"):
+        assert send(edge, "bob@a.test").startswith("250")
+        time.sleep(1)  # it is there by now, and not answered
+        edge.process.send_signal(signal.SIGTERM)
+        edge.log.wait("serve_stopping", since=mark)
+        edge.process.send_signal(signal.SIGTERM)
+        edge.process.wait(30)
+    [ended] = edge.log.find("process_stopped", since=mark, program="handover")
+    assert ended["status"] == "exit 0"
+    edge.start()
+    cluster["box"].maildir("bob@a.test").wait()
+    is_over(cluster)
+    assert len(cluster["box"].maildir("bob@a.test").messages()) == 1
+
+
 def test_a_node_that_has_nothing_is_forgotten(cluster):
     """After a restart only those are asked that may have something."""
     peers = os.path.join(cluster["core"].queue, "peers")
