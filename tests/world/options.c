@@ -65,6 +65,17 @@ static bool has_possible_nodes(const struct world_options *options)
 	       options->nodes == 0 && options->burst == 0 && options->places == 0;
 }
 
+/* More nodes live as long as two would in the same time of a processor, an hour at least. */
+static void choose_cluster(struct world_options *options)
+{
+	options->cluster = cluster_size(options->seed);
+	if (options->cluster == 0)
+		return;
+	options->hours = options->hours * RELAYING_MAX / (int64_t)options->cluster;
+	if (options->hours < 1)
+		options->hours = 1;
+}
+
 struct world_options world_options_read(int argc, char **argv)
 {
 	static const struct option names[] = {{"burst", required_argument, NULL, 'b'},
@@ -103,7 +114,7 @@ struct world_options world_options_read(int argc, char **argv)
 		usage();
 	options.seed = strtoull(argv[optind], NULL, 10);
 	if (!is_said_nodes)
-		options.cluster = cluster_size(options.seed);
+		choose_cluster(&options);
 	if (!is_said)
 		options.has_providers = options.seed % 2 == 0;
 	if (!is_said_once)

@@ -165,7 +165,8 @@ static bool judge(const struct world_options *options, const struct world *world
 	print_judged();
 	damages_print();
 	if (options->cluster > 0)
-		printf(", %llu origins", (unsigned long long)origins_checked());
+		printf(", %zu nodes are one mail system, %llu origins", options->cluster,
+		       (unsigned long long)origins_checked());
 	judge_print();
 	putchar('\n');
 	return judge_count_all() == 0 && is_given(world) && left == 0 &&
