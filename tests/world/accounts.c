@@ -266,8 +266,8 @@ static void note_deferral(struct account *account, const char *line)
 		turns_deferred(account, to, due_us);
 }
 
-/* A message that was handed over may come back, and get the number that it had: it has the same id
- * then. */
+/* Another part of a message may come to the node, or the same part come back, and get the number of what
+ * has ended: it has the same id then. What has ended is judged as usual, under another name. */
 static struct account *account_of_line(struct books *books, const char *event, const char *id)
 {
 	struct account *account = account_of(books, id);
@@ -275,7 +275,7 @@ static struct account *account_of_line(struct books *books, const char *event, c
 	if (strcmp(event, "message_queued") != 0 || account->done_us == 0 ||
 	    !accounts_are_handed_over())
 		return account;
-	account_end(account);
+	snprintf(account->id, sizeof account->id, "%.38s'", id);
 	return account_of(books, id);
 }
 

@@ -169,8 +169,6 @@ bool account_is_damaged(const struct account *account);
 void account_object(const struct account *account, const char *what);
 /* ACCOUNT is done: which of its deliveries must be on the disk. */
 void account_settle(const struct account *account);
-/* ACCOUNT is judged, and no more. */
-void account_end(struct account *account);
 /* Whether a process of MACHINE stands still. */
 bool machine_is_frozen(const struct machine *machine);
 /* accounts.c: NULL, if nothing is known of ID. */

@@ -138,7 +138,7 @@ static void close_delivery(const struct account *account, const struct account_d
 	excuse_delivery(account, delivery);
 }
 
-void account_end(struct account *account)
+static void close_account(struct account *account)
 {
 	check_ends(account);
 	for (size_t i = 0; i < account->delivery_count && account->message != UINT64_MAX; i++)
@@ -165,7 +165,7 @@ static void close_some(struct books *books, int64_t before_us)
 		if (states_have(books->machine, number_of(account)))
 			continue;
 		if (account->done_us > 0 && account->done_us < before_us) {
-			account_end(account);
+			close_account(account);
 		} else if (account->done_us == 0 && account->last_us < before_us) {
 			account_object(account, "has ended without a word");
 			account->done_us = kernel_now_us();
