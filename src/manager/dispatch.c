@@ -13,6 +13,7 @@
 #include "os/random.h"
 #include "queue/message.h"
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
 
@@ -42,7 +43,8 @@ static bool loses_turn(const struct manager *manager, const struct job *job)
 	return triggers_turn_of(manager->triggers, message) != NULL;
 }
 
-void dispatch_end(struct manager *manager, struct job *job)
+/* JOB is over, and its message does not go on yet. */
+static void take_job_off(struct manager *manager, struct job *job)
 {
 	struct message *message = job->message;
 
@@ -52,6 +54,13 @@ void dispatch_end(struct manager *manager, struct job *job)
 	transport_job_ended(job, os_clock_monotonic_us());
 	message->jobs--;
 	os_loop_defer(manager->loop, &manager->dispatch_task);
+}
+
+void dispatch_end(struct manager *manager, struct job *job)
+{
+	struct message *message = job->message;
+
+	take_job_off(manager, job);
 	life_event(manager, message, MESSAGE_JOB_ENDED);
 }
 
@@ -301,12 +310,26 @@ void dispatch(void *context)
 		os_timer_start(manager->dispatch_timer, again_us - os_clock_monotonic_us());
 }
 
+/* First all, and then their messages go on: these may have new jobs, which wait too. */
 void dispatch_drop_waiting(struct manager *manager)
 {
+	struct message **idle = NULL; /* without a job */
+	size_t count = 0;
+	size_t capacity = 0;
 	struct job *job;
 
-	while ((job = transports_waiting(manager->transports)) != NULL)
-		dispatch_end(manager, job);
+	while ((job = transports_waiting(manager->transports)) != NULL) {
+		struct message *message = job->message;
+
+		take_job_off(manager, job);
+		if (message->jobs > 0)
+			continue; /* it goes on when these have ended */
+		idle = memory_grow(idle, count, &capacity, sizeof *idle);
+		idle[count++] = message;
+	}
+	for (size_t i = 0; i < count; i++)
+		life_event(manager, idle[i], MESSAGE_JOB_ENDED);
+	free(idle);
 }
 
 void dispatch_sleep_paused(struct manager *manager)

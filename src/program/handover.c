@@ -73,10 +73,14 @@ static void on_nodes_changed(void *context)
 
 static const struct directory_nodes_handler nodes_handler = {on_nodes_changed};
 
+/* An order to hurry may come in the turn of the loop in which it has ended. */
 static void end_handover(void)
 {
+	if (handover.helper == NULL)
+		return;
+	node_sender_free(handover.sender); /* it has jobs of the helper's */
 	deliver_helper_free(handover.helper);
-	node_sender_free(handover.sender);
+	handover.helper = NULL;
 	peer_network_free(handover.network);
 	directory_nodes_free(handover.nodes);
 	os_timer_free(handover.stop_check);

@@ -137,6 +137,7 @@ void account_drop(struct account *account)
 	books->count--;
 	books->open_count--;
 	free(account->deliveries);
+	free(account->tried);
 	free(account);
 }
 
@@ -201,7 +202,7 @@ static void tell_waits(struct account *account, const char *line, int64_t due_us
 
 static void end_delivery(struct account *account, const char *line, bool is_failed)
 {
-	char value[64];
+	char value[128];
 	struct account_delivery *delivery;
 
 	if (account->done_us > 0)
@@ -220,8 +221,12 @@ static void end_delivery(struct account *account, const char *line, bool is_fail
 		(void)field(line, "to", delivery->recipient, sizeof delivery->recipient);
 	delivery->is_failed |= is_failed;
 	account->is_failed |= is_failed;
+	delivery->is_handed |= !is_failed &&
+			       strstr(line, " status=2.0.0 ") != NULL &&
+			       field(line, "text", value, sizeof value) && handing_is_told(value);
 	/* what was sent on may wait for its turn */
-	if (!is_failed && strstr(line, "queued as ") == NULL && strstr(line, " by=list ") == NULL) {
+	if (!is_failed && strstr(line, "queued as ") == NULL && strstr(line, " by=list ") == NULL &&
+	    !delivery->is_handed) {
 		delivery->is_here = true;
 		delivery->is_at_hop |= strstr(line, " by=remote ") != NULL;
 	}
@@ -259,6 +264,19 @@ static void note_deferral(struct account *account, const char *line)
 	tell_waits(account, line, due_us);
 	if (strstr(line, " by=remote ") != NULL && field(line, "to", to, sizeof to))
 		turns_deferred(account, to, due_us);
+}
+
+/* Another part of a message may come to the node, or the same part come back, and get the number of what
+ * has ended: it has the same id then. What has ended is judged as usual, under another name. */
+static struct account *account_of_line(struct books *books, const char *event, const char *id)
+{
+	struct account *account = account_of(books, id);
+
+	if (strcmp(event, "message_queued") != 0 || account->done_us == 0 ||
+	    !accounts_are_handed_over())
+		return account;
+	snprintf(account->id, sizeof account->id, "%.38s'", id);
+	return account_of(books, id);
 }
 
 static void enter(struct account *account, const char *event, const char *line)
@@ -304,7 +322,8 @@ static void check_process(const struct books *books, const char *event, const ch
 {
 	char status[64];
 
-	if (strcmp(event, "process_ended") == 0 && field(line, "status", status, sizeof status) &&
+	if ((strcmp(event, "process_ended") == 0 || strcmp(event, "process_stopped") == 0) &&
+	    field(line, "status", status, sizeof status) &&
 	    strncmp(status, "signal ", 7) == 0 && strcmp(status, "signal 9") != 0)
 		judge_object(JUDGE_LOG, "%s: a process ended by %s", books->machine->name, status);
 }
@@ -332,6 +351,14 @@ static void hear_error(struct books *books, const char *line)
 		account->due_us = kernel_now_us() + WAITING_FAILED_US;
 }
 
+static void hear_doubt(const struct books *books, const char *line)
+{
+	char seconds[24];
+
+	if (field(line, "seconds", seconds, sizeof seconds))
+		handing_doubt(books, atoll(seconds) * INT64_C(1000000));
+}
+
 static void hear_throttle(const struct machine *machine, const char *line)
 {
 	char name[64] = "";
@@ -353,7 +380,7 @@ static void hear(struct machine *machine, const char *line)
 	if (strcmp(event, "log_lost") == 0 || strcmp(event, "log_withheld") == 0)
 		accounts_hurt(machine);
 	else if (is_of_message(event) && field(line, "id", id, sizeof id))
-		enter(account_of(books, id), event, line);
+		enter(account_of_line(books, event, id), event, line);
 	else if (strcmp(event, "requeued") == 0 && field(line, "id", id, sizeof id))
 		turns_forget(account_of(books, id));
 	else if (strcmp(event, "trigger_set") == 0 || strcmp(event, "trigger_released") == 0)
@@ -362,6 +389,8 @@ static void hear(struct machine *machine, const char *line)
 		waits_down(books, event[6] == 's');
 	else if (strcmp(event, "host_throttled") == 0)
 		hear_throttle(machine, line);
+	else if (strcmp(event, "node_doubt") == 0)
+		hear_doubt(books, line);
 	else if (strcmp(event, "sent_given_up") == 0)
 		recorded_given_up(machine, line);
 	else if (strcmp(event, "queue_error") == 0)

@@ -20,6 +20,10 @@
  * Only the last deliveries of a message end with it, without a record: these may be repeated when
  * the machine was hurt before the message's file left the queue, or when a power cut brought it
  * back (states.h).
+ *
+ * What a node hands over to another one comes once, whatever befalls either. A second copy is
+ * excused by "node_doubt" alone, for what the node has had for the time that it says, and gives to
+ * somebody later.
  */
 #ifndef WORLD_ACCOUNTS_H
 #define WORLD_ACCOUNTS_H
@@ -51,6 +55,7 @@ struct account_delivery {
 	bool is_his_own; /* it goes to the address that the sender wrote */
 	bool is_here;    /* in a mailbox, or at the next hop: the ledger has it; not by a list */
 	bool is_at_hop;
+	bool is_handed; /* another node has it now (cluster.h) */
 };
 
 /* A fault. One that finds a process frozen began with the freeze: what was waited for did not come.
@@ -75,6 +80,8 @@ struct account {
 	unsigned queued;
 	unsigned accepted;
 	unsigned reported;
+	int64_t doubt_us; /* another node that may have some of it was given up, the last time; 0:
+			   * none was */
 	bool is_promised; /* a client has heard so */
 	bool is_failed;
 	struct wait *waits; /* waits.h: one for each place where something of it is to be done */
@@ -84,6 +91,8 @@ struct account {
 	int64_t idle_us;    /* since then, without an excuse, and nothing is known to be done */
 	struct turn *turns; /* turns.h: one for each destination where it had a job */
 	size_t flights;     /* jobs that it has now */
+	uint64_t *tried;    /* a bit for each delivery that was tried here (handing.c) */
+	size_t tried_size;
 	struct account_delivery *deliveries; /* that have ended, by number */
 	size_t delivery_count;
 };
@@ -121,6 +130,24 @@ void accounts_promised(uint32_t address, const char *id, uint64_t message);
 void accounts_close(void);
 /* All is done: what has not ended has ended without a word. */
 void accounts_look_at_end(void);
+
+/* --- handing.c --- */
+
+/* Nodes hand mail over to each other (cluster.h), or not. */
+void accounts_hand_over(bool is_so);
+bool accounts_are_handed_over(void);
+/* NUMBER of MACHINE, which is MESSAGE of the ledger, had ended, and is there again after a power
+ * cut: what that may bring a second time is excused. */
+void accounts_returned(const struct machine *machine, uint64_t number, uint64_t message);
+/* Whether TEXT, of a delivery, says that another node has it now. */
+bool handing_is_told(const char *text);
+/* Delivery NUMBER of ACCOUNT is tried by this node. */
+void handing_try(struct account *account, unsigned number);
+/* Whether a second copy of DELIVERY is none of this node's doing, whatever befalls it: it was handed
+ * over, and not tried here before. */
+bool handing_is_clean(const struct account *account, const struct account_delivery *delivery);
+/* "node_doubt": after PATIENCE_US a node was given up that may have some of what is open. */
+void handing_doubt(const struct books *books, int64_t patience_us);
 
 /* --- hurts.c --- */
 

@@ -91,18 +91,25 @@ static bool is_told(const char *address)
 /* What comes to the sender may be a report, or a copy as of a member of a list. */
 static void excuse_delivery(const struct account *account, const struct account_delivery *delivery)
 {
+	const bool was_in_doubt =
+		account->doubt_us > 0 && delivery->end_us >= account->doubt_us;
 	int64_t from_us = delivery->is_at_hop
 				  ? ledger_first_us(account->message, delivery->recipient)
 				  : beginning(account);
 
 	if (is_told(delivery->recipient))
 		from_us = beginning(account);
-	if (from_us < 0 || !books_are_hurt_between(account->books, from_us - SLACK_US,
-						   end_of_excuse(account, delivery)))
+	if (!was_in_doubt &&
+	    (handing_is_clean(account, delivery) || from_us < 0 ||
+	     !books_are_hurt_between(account->books, from_us - SLACK_US,
+				     end_of_excuse(account, delivery))))
 		return;
 	if (is_told(delivery->recipient))
 		ledger_excuse_report(account->message);
-	ledger_excuse_recipient(account->message, delivery->recipient);
+	if (was_in_doubt || delivery->is_handed)
+		ledger_excuse_doubt(account->message, delivery->recipient);
+	else
+		ledger_excuse_recipient(account->message, delivery->recipient);
 }
 
 void account_settle(const struct account *account)
@@ -122,6 +129,8 @@ static void close_delivery(const struct account *account, const struct account_d
 	if (delivery->is_here && !is_told(delivery->recipient) &&
 	    !ledger_has(account->message, delivery->recipient))
 		account_object(account, "was delivered, says the log, and somebody has nothing");
+	if (delivery->is_handed && !handing_is_clean(account, delivery))
+		ledger_note_move(account->message);
 	/* an alias may lead to several, of whom one has it */
 	if (delivery->is_failed && delivery->is_his_own && !is_told(delivery->recipient) &&
 	    ledger_has_text(account->message, delivery->recipient))

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: ISC
 #include "endpoint.h"
+#include "links.h"
+#include <arpa/inet.h>
 #include <err.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -91,6 +93,11 @@ static void arrive(void *context)
 	expect(endpoint);
 }
 
+static uint32_t host_of(const union os_socket_address *address)
+{
+	return ntohl(address->v4.sin_addr.s_addr);
+}
+
 static void append(struct endpoint *to, struct segment *segment)
 {
 	int64_t jitter_us = to->is_tcp && to->delay_us > 0
@@ -98,6 +105,9 @@ static void append(struct endpoint *to, struct segment *segment)
 				    : 0;
 
 	segment->arrives_us = kernel_now_us() + to->delay_us + jitter_us;
+	if (to->is_tcp)
+		segment->arrives_us = links_arrival(host_of(&to->remote), host_of(&to->local),
+						    segment->arrives_us);
 	if (segment->arrives_us < to->last_us)
 		segment->arrives_us = to->last_us;
 	to->last_us = segment->arrives_us;

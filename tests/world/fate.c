@@ -93,10 +93,10 @@ static void change_settings(const struct fate *fate)
 		"record { connections = 1  lock_timeout = 1 }\n",
 	};
 	const char *more = others[kernel_below(sizeof others / sizeof others[0])];
-	char text[4096];
+	char text[SETTINGS_SIZE];
 
-	if (strstr(fate->settings, SETTINGS_PLACES) != NULL &&
-	    strstr(more, SETTINGS_PLACES) != NULL)
+	if (strstr(fate->settings, SETTINGS_REMOTE) != NULL &&
+	    strstr(more, SETTINGS_REMOTE) != NULL)
 		more = "";
 	snprintf(text, sizeof text, "%s%s", fate->settings, more);
 	world_log("fate", "changes settings of %s: %.*s", fate->node->name,

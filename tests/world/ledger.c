@@ -153,6 +153,15 @@ void ledger_excuse_recipient(uint64_t number, const char *recipient)
 	ledger_entry(number)->is_repeated |= lists_have(recipient);
 }
 
+void ledger_excuse_doubt(uint64_t number, const char *recipient)
+{
+	struct copy *copy = find_copy(number, recipient);
+
+	ledger_excuse_recipient(number, recipient);
+	if (copy != NULL)
+		copy->is_doubtful = true;
+}
+
 void ledger_excuse_report(uint64_t number)
 {
 	struct entry *entry = ledger_entry(number);
@@ -267,7 +276,8 @@ bool ledger_is_done(void)
 static bool is_excused(uint64_t number, const struct copy *copy)
 {
 	if (ledger_is_filed_once(copy)) /* a report counts as a copy */
-		return copy->count == 2 && copy->is_reported && damages_excuse_report(number);
+		return ledger_may_be_filed_again(number, copy) ||
+		       (copy->count == 2 && copy->is_reported && damages_excuse_report(number));
 	return copy->is_excused || (copy->is_member && ledger.entries[number].is_repeated) ||
 	       damages_have(number, DAMAGE_RECORDS | DAMAGE_NAME);
 }

@@ -15,6 +15,7 @@ struct copy {
 	bool has_text;    /* a copy has come, besides any report */
 	bool is_reported; /* the sender was told that it does not come */
 	bool is_excused;  /* it may come twice (accounts.h) */
+	bool is_doubtful; /* and nobody knew whether a node had it: so it may be filed twice */
 	bool is_settled;  /* but not because the message is in the queue again */
 	bool is_member;   /* gets it through the entry's list */
 	bool is_recorded; /* a record says that it is filed */
@@ -29,6 +30,7 @@ struct entry {
 	bool is_changed;
 	bool is_expanded; /* its list's keeper has it */
 	bool is_repeated; /* its list may be expanded twice, and all its members get it so */
+	bool has_moved; /* a node that had tried it has handed some of it over */
 	int64_t began_us;
 };
 
@@ -50,6 +52,8 @@ void ledger_is_strange(void);
 /* Whether it goes to a mailbox where it is filed once: nothing excuses a second one, and nobody is
  * refused there. */
 bool ledger_is_filed_once(const struct copy *copy);
+/* Whether it may be filed at several nodes. */
+bool ledger_may_be_filed_again(uint64_t number, const struct copy *copy);
 /* Whether it was reported as failed, though it is there. */
 bool ledger_is_denied(const struct copy *copy);
 

@@ -2,6 +2,7 @@
 /* Sockets that listen, and such that connect. */
 #include "endpoint.h"
 #include "image.h"
+#include "links.h"
 #include "os/process/process.h"
 #include "os/socket/connector.h"
 #include "os/socket/inherited.h"
@@ -258,6 +259,14 @@ static void decide(void *context)
 	end_attempt(attempt);
 }
 
+/* When it is known whether somebody listens. */
+static int64_t connection_us(uint32_t from, uint32_t to, int64_t delay_us)
+{
+	const int64_t asked_us = links_arrival(from, to, kernel_now_us() + delay_us);
+
+	return links_arrival(to, from, asked_us + delay_us);
+}
+
 static int connect_tcp(const union os_socket_address *address)
 {
 	static uint16_t port;
@@ -280,7 +289,8 @@ static int connect_tcp(const union os_socket_address *address)
 	client->description.references++;
 	*attempt = (struct attempt){attempts, client, machine, delay_us};
 	attempts = attempt;
-	kernel_at(kernel_now_us() + 2 * delay_us, decide, attempt);
+	kernel_at(connection_us(machine->address, ntohl(address->v4.sin_addr.s_addr), delay_us),
+		  decide, attempt);
 	return table_add(&client->description);
 }
 

@@ -47,6 +47,15 @@ void ledger_take_back(uint64_t number, const char *place);
 void ledger_excuse(void);
 /* RECIPIENT may get message NUMBER twice. */
 void ledger_excuse_recipient(uint64_t number, const char *recipient);
+/* The same, because a node was given up that may have had it. */
+void ledger_excuse_doubt(uint64_t number, const char *recipient);
+/* Nodes have records of their own of what is filed once: what the damage of a disk repeats may be
+ * filed at another one again. */
+void ledger_file_apart(bool is_so);
+/* A node has tried some of message NUMBER, and handed that over to another one: what it had begun to
+ * file may be recorded there, for ever as begun. */
+void ledger_note_move(uint64_t number);
+bool ledger_has_moved(uint64_t number);
 /* The report about it may come twice. */
 void ledger_excuse_report(uint64_t number);
 /* All may get it twice whose deliveries are not settled. */
@@ -136,7 +145,10 @@ void mailboxes_read(struct machine *machine, const char *path);
 void mailboxes_check(struct machine *machine);
 void mailboxes_end(void);
 
-/* The names of messages in the queue of MACHINE: none once all is done. */
+/* The names of messages in the queue of MACHINE, of packages that other nodes have not settled, and
+ * of nodes that may have some of its own: none once all is done. */
 uint64_t left_in_queue(struct machine *machine);
+/* Says what the first of them are. */
+void left_tell(struct machine *machine);
 
 #endif

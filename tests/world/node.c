@@ -23,6 +23,8 @@
 	X(decode)    \
 	X(pipe)      \
 	X(list)      \
+	X(handover)  \
+	X(noded)     \
 	X(names)     \
 	X(auth)      \
 	X(keys)      \

@@ -14,7 +14,8 @@ struct world_options {
 	uint64_t messages;
 	uint64_t burst;  /* messages */
 	uint64_t places; /* 0: as many as a node has by itself */
-	size_t nodes;    /* 0: the seed decides */
+	size_t nodes;    /* that relay to each other; 0: the seed decides */
+	size_t cluster;  /* nodes that are one mail system; 0: there are none */
 	uint64_t strikes;
 	uint64_t rots; /* unless that is said, some with one seed in eight that has faults */
 	const char *until;
@@ -26,7 +27,7 @@ struct world_options {
 	bool files_once;    /* likewise; independently of that */
 };
 
-/* Wrong words, and more nodes than NODES_MAX, end the program with what is right. */
-struct world_options world_options_read(int argc, char **argv, size_t nodes_max);
+/* Wrong words, and more nodes than there may be, end the program with what is right. */
+struct world_options world_options_read(int argc, char **argv);
 
 #endif

@@ -12,7 +12,7 @@
 static const int64_t SECOND = 1000000;
 static const int64_t AWAY_US = 300 * INT64_C(1000000);
 static const int64_t AGAIN_US = 5 * INT64_C(1000000);
-enum { USER_SIZE = 64, ARGUMENTS = 8, NODES_MAX = 4, ACCIDENT = 40, COPIES = 20, TO_LOGINS = 4 };
+enum { USER_SIZE = 64, ARGUMENTS = 8, NODES_MAX = 6, ACCIDENT = 40, COPIES = 20, TO_LOGINS = 4 };
 
 enum meaning { ABSENT = CHANGES_ABSENT, MAILBOX, FORWARDED, REFUSED, MEANINGS };
 
@@ -28,6 +28,7 @@ static struct {
 	int64_t quiet_from_us;
 	struct user users[PEOPLE_USERS];
 	void (*accident)(struct machine *node, const char *store, void (*done)(void));
+	bool (*changer)(void (*done)(bool is_good));
 	int64_t domain_us; /* when it was confirmed; 0: not yet */
 	bool has_lists;
 	bool has_logins;
@@ -199,6 +200,8 @@ static void change_something(void *context)
 			change_user(&people.users[i], (enum meaning)meaning);
 			return;
 		}
+	if (people.changer != NULL && people.changer(change_done))
+		return;
 	if (lists_have_failed())
 		return lists_change(some_node(), people.nodes[0], change_done);
 	if (logins_have_failed())
@@ -278,6 +281,11 @@ void people_add_node(struct machine *node)
 void people_add_accident(void (*act)(struct machine *node, const char *store, void (*done)(void)))
 {
 	people.accident = act;
+}
+
+void people_add_changer(bool (*change)(void (*done)(bool is_good)))
+{
+	people.changer = change;
 }
 
 void people_be_quiet(void)

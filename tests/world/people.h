@@ -21,6 +21,9 @@ void people_start(int64_t pause_us, int64_t quiet_from_us);
 void people_add_node(struct machine *node);
 /* Now and then ACT happens to the store of the node that was added first; DONE: people go on. */
 void people_add_accident(void (*act)(struct machine *node, const char *store, void (*done)(void)));
+/* CHANGE is asked before each of their changes: whether it makes one in place of it, and calls DONE
+ * when that has ended. */
+void people_add_changer(bool (*change)(void (*done)(bool is_good)));
 /* From now on they make no other changes than those that failed. */
 void people_be_quiet(void);
 /* Of logins.h: they change these, too. */

@@ -138,8 +138,9 @@ static void check_line(const struct machine *node, const struct sent *sent, cons
 		judge_object(JUDGE_RECORD, "%s: \"%s\" is not understood", node->name, line);
 		return;
 	}
-	if (strcmp(state, "filed") != 0 && strcmp(owner, CLIENT_SENDER) == 0 &&
-	    was_given_up(node, number))
+	if (strcmp(state, "filed") != 0 &&
+	    (ledger_has_moved(number) ||
+	     (strcmp(owner, CLIENT_SENDER) == 0 && was_given_up(node, number))))
 		return;
 	if (strcmp(state, "filed") != 0)
 		judge_object(JUDGE_RECORD, "%s: message %llu for %s is recorded as %s", node->name,

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: ISC
 #include "states.h"
+#include "accounts.h"
 #include "damages.h"
 #include "files.h"
 #include "judge.h"
 #include "mail.h"
+#include "origins.h"
 #include "queue_files.h"
 #include "queue_folder.h"
 #include <ctype.h>
@@ -199,6 +201,7 @@ static void check_whole(const struct states *states)
 	char line[LINE];
 	size_t size = files_end_of(states->machine, states->queued, line, LINE);
 
+	origins_check(states->machine, states->queued);
 	if (size == LINE && memcmp(line, "at: ", 4) == 0 && line[LINE - 1] == '\n')
 		return;
 	if (queue_file_is_damaged(states->machine, strtoull(name, NULL, 10)))
@@ -269,7 +272,7 @@ static uint64_t read_message(struct states *states, uint64_t number)
 static void excuse(struct states *states, const struct states *before, uint64_t number)
 {
 	if (has_data(states, number) && !has_data(before, number))
-		ledger_excuse_message(read_message(states, number));
+		accounts_returned(states->machine, number, read_message(states, number));
 }
 
 /* What the power cut has left, each in a state of the table or not. */

@@ -120,8 +120,10 @@ static void hear_deliveries(struct account *account, struct wait_place *place, s
 		(void)unpack_str(body); /* address */
 		(void)unpack_str(body); /* orcpt */
 		(void)unpack_str(body); /* via */
-		if (!body->failed)
+		if (!body->failed) {
 			waits_try(account, place, number);
+			handing_try(account, number);
+		}
 	}
 }
 
@@ -159,12 +161,79 @@ static void hear_start(struct books *books, const struct packet *packet)
 		    place);
 }
 
+/* "map: RECIPIENT local SERVICE NUMBER <ADDRESS>", or "map: RECIPIENT remote NUMBER <ADDRESS>" */
+static struct wait_place *mapped_place(struct books *books, struct str line)
+{
+	struct str word;
+	struct str address;
+
+	(void)str_split(&line, ' ', &word);
+	(void)str_split(&line, ' ', &word); /* the recipient */
+	(void)str_split(&line, ' ', &word);
+	if (str_equal(word, STR("local")) && str_split(&line, ' ', &word))
+		return waits_place_of_service(books, word);
+	address = str_skip(line, (size_t)(str_find(line, '<') + 1));
+	(void)str_split(&address, '>', &word);
+	return waits_place_of_domain(books, domain_of(word));
+}
+
+/* The package TEXT, for the nodes of GROUP: what it says of where its COUNT deliveries go. */
+static void hear_package(struct account *account, struct wait_place *nodes, struct str text,
+			 uint32_t count)
+{
+	struct books *books = account->books;
+	struct str line;
+	struct str stage = STR("");
+	bool is_mapped = false;
+
+	while (str_split(&text, '\n', &line)) {
+		if (str_starts_with(line, STR("stage: ")))
+			stage = str_skip(line, strlen("stage: "));
+		if (!str_starts_with(line, STR("map: ")))
+			continue;
+		is_mapped = true;
+		waits_hand(account, nodes, mapped_place(books, line));
+	}
+	if (!is_mapped)
+		waits_hand_unmapped(account, nodes, waits_place_of_service(books, stage), count);
+}
+
+static void hear_hand(struct books *books, const struct packet *packet)
+{
+	struct unpack body = packet->body;
+	const unsigned long long number = unpack_u64(&body);
+	const unsigned long long born = unpack_u64(&body);
+	struct str group;
+	struct str text;
+	struct account *account;
+	struct wait_place *nodes;
+	uint32_t count;
+	char id[40];
+
+	(void)unpack_u64(&body); /* size */
+	(void)unpack_u32(&body); /* flags */
+	group = unpack_str(&body);
+	(void)unpack_str(&body); /* name */
+	text = unpack_str(&body);
+	count = unpack_u32(&body);
+	if (body.failed)
+		return;
+	snprintf(id, sizeof id, "%llu-%llx", number, born);
+	account = account_find(books, id);
+	nodes = waits_place_of_nodes(books, group);
+	if (account != NULL)
+		hear_package(account, nodes, text, count);
+	turns_begin(books, (struct turns_job){packet->to, packet->tag}, account, STR(""), nodes);
+}
+
 static void hear_manager(struct books *books, struct packet *packet)
 {
 	const struct wait_helper *helper = waits_find_helper(books, packet->to);
 
 	if (packet->type == IPC_JOB_START)
 		hear_start(books, packet);
+	else if (packet->type == IPC_JOB_HAND)
+		hear_hand(books, packet);
 	else if (packet->type == IPC_JOB_RESOLVE && helper != NULL && helper->is_resolver)
 		hear_questions(books, &packet->body);
 }
@@ -219,6 +288,8 @@ static void hear_hello(struct books *books, const struct process *process, struc
 	(void)unpack_str(body); /* token */
 	if (!body->failed && body->rest.length == 0 && service.length > 0)
 		waits_helper(books, packet->from, service, process->program->name);
+	if (str_equal(service, STR("handover")))
+		waits_groups(books, false);
 }
 
 static void hear_end(struct books *books, struct turns_job job)
@@ -243,6 +314,8 @@ static void hear_helper(struct books *books, struct packet *packet)
 		turns_answer(books, job);
 	if (packet->type == IPC_JOB_FINISH)
 		hear_end(books, job);
+	else if (packet->type == IPC_JOB_GROUPS)
+		waits_groups(books, true);
 	else if (packet->type == IPC_JOB_BUSY)
 		hear_busy(books, job, unpack_u32(&packet->body) * INT64_C(1000));
 }

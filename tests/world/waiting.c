@@ -65,6 +65,14 @@ static int64_t bound_us(const struct books *books)
 	return WAITING_US + (int64_t)books->open_count * WAITING_EACH_US;
 }
 
+/* Whom it needs: where nothing was begun yet, that may have to be known first. */
+static const char *program_of(const struct wait *wait)
+{
+	const bool may_be_handed = !wait->is_begun && accounts_are_handed_over();
+
+	return wait->nodes != NULL || may_be_handed ? "handover" : wait->place->program;
+}
+
 static int64_t look_at_wait(struct account *account, struct wait *wait)
 {
 	const struct books *books = account->books;
@@ -73,24 +81,38 @@ static int64_t look_at_wait(struct account *account, struct wait *wait)
 	if (is_excused(books, wait))
 		return 0;
 	wait->idle_us += count(books, later(later(wait->event_us, wait->due_us), account->due_us),
-			       wait->place->program);
+			       program_of(wait));
 	snprintf(where, sizeof where, " for %s", wait->place->name);
 	if (wait->idle_us >= bound_us(books))
 		object(account, where, &wait->idle_us);
-	return count(books, account->first_us, wait->place->program);
+	return count(books, account->first_us, program_of(wait));
+}
+
+/* Whether a node that may have something is asked before anything is given to another one. */
+static bool are_nodes_asked(const struct books *books)
+{
+	bool are_asked = false;
+
+	for (struct wait_trigger *trigger = books->waits->triggers; trigger != NULL;
+	     trigger = trigger->next)
+		if (strncmp(trigger->name, "node.", 5) == 0)
+			are_asked |= is_there(trigger);
+	return are_asked;
 }
 
 /* One that is not mapped yet, or has only to end. */
 static int64_t look_at_whole(struct account *account)
 {
 	const struct books *books = account->books;
+	const char *program = accounts_are_handed_over() ? "handover" : "resolve";
 
-	if (account->waits == NULL && is_there(waits_find_trigger(books, "directory")))
+	if (account->waits == NULL && (is_there(waits_find_trigger(books, "directory")) ||
+				       are_nodes_asked(books)))
 		return 0;
-	account->idle_us += count(books, later(account->event_us, account->due_us), "resolve");
+	account->idle_us += count(books, later(account->event_us, account->due_us), program);
 	if (account->idle_us >= bound_us(books))
 		object(account, "", &account->idle_us);
-	return count(books, account->first_us, "resolve");
+	return count(books, account->first_us, program);
 }
 
 /* How much of its time since the last look was judged. */

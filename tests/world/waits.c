@@ -243,6 +243,17 @@ void waits_ask(struct books *books, uint64_t number)
 	account->idle_us = 0;
 }
 
+struct wait_place *waits_place_of_nodes(struct books *books, struct str group)
+{
+	char name[64];
+	struct wait_place *place;
+
+	snprintf(name, sizeof name, ">" STR_FORMAT, STR_ARGUMENTS(group));
+	place = find_place(books->waits, name);
+	place->program = "handover";
+	return place;
+}
+
 static struct wait *wait_at(struct wait **waits, struct wait_place *place)
 {
 	struct wait *wait = *waits;
@@ -283,9 +294,27 @@ void waits_begin(struct account *account, struct wait_place *place)
 
 	if (wait->expected == 0)
 		wait->expected = 1; /* it was mapped before anybody watched */
+	wait->is_begun = true;
+	wait->nodes = NULL;
 	note_event(wait);
 	try_trigger(wait->trigger);
 	try_trigger(place->trigger);
+}
+
+void waits_hand(struct account *account, struct wait_place *nodes, struct wait_place *place)
+{
+	waits_begin(account, place);
+	wait_at(&account->waits, place)->nodes = nodes;
+}
+
+void waits_hand_unmapped(struct account *account, struct wait_place *nodes, struct wait_place *stage,
+			 unsigned count)
+{
+	struct wait *wait = wait_at(&account->waits, stage);
+
+	if (wait->expected < wait->ended + count)
+		wait->expected = wait->ended + count;
+	waits_hand(account, nodes, stage);
 }
 
 /* What a pipe's program or a list names, others of its service do not wait for. */
@@ -297,15 +326,13 @@ static bool is_of_place(struct str trigger)
 	       kind == QUEUE_TRIGGER_CLASS;
 }
 
-void waits_report(struct account *account, struct wait_place *place,
-		  const struct wait_report *report)
+static void report_wait(struct account *account, struct wait *wait,
+			const struct wait_report *report)
 {
 	const struct str trigger = report->trigger;
-	struct wait *wait = wait_at(&account->waits, place);
 	char name[96];
 
 	note_event(wait);
-	tries_report(account, place, report);
 	if (!str_starts_with(report->status, STR("4.")))
 		return;
 	wait->trigger = NULL;
@@ -316,7 +343,23 @@ void waits_report(struct account *account, struct wait_place *place,
 	wait->trigger->there_us = kernel_now_us();
 	try_trigger(wait->trigger);
 	if (is_of_place(trigger))
-		place->trigger = wait->trigger;
+		wait->place->trigger = wait->trigger;
+}
+
+void waits_report(struct account *account, struct wait_place *place,
+		  const struct wait_report *report)
+{
+	struct wait *wait = account->waits;
+
+	if (place->name[0] != '>') {
+		wait = wait_at(&account->waits, place);
+		tries_report(account, place, report);
+		report_wait(account, wait, report);
+		return;
+	}
+	for (; wait != NULL; wait = wait->next)
+		if (wait->nodes == place)
+			report_wait(account, wait, report);
 }
 
 void waits_busy(struct wait_place *place, int64_t us)

@@ -12,6 +12,7 @@
  * - while there is a trigger that the last report about it named, or that new mail for its place
  *   waits for; one whose recipients are not mapped yet, while there is "directory";
  * - while its place wants no more mail (BUSY);
+ * - while "handover", which hands it over to other nodes, does not know them;
  * - while "send", "queue" or the helper of its place stands still, its node is down, or a trouble
  *   (trouble.h) is there.
  * It is at an end with each attempt: a job begins, or "resolve" is asked.
@@ -58,6 +59,8 @@ struct wait {
 	struct wait *next;
 	struct wait_place *place;
 	struct wait_trigger *trigger; /* that the last report about it named; or NULL */
+	struct wait_place *nodes;     /* to which it was handed over, the last time; or NULL */
+	bool is_begun;                /* there was a job */
 	unsigned expected, ended;     /* deliveries */
 	int64_t due_us;               /* the latest of them */
 	int64_t event_us;             /* the last one */
@@ -99,6 +102,8 @@ struct waits {
 	int64_t ordered_us;       /* the last order of an operator */
 	bool is_ordering;
 	bool has_holds; /* at the last look */
+	int64_t strange_us; /* since when "handover" has not said in which groups the node is; 0: it
+			     * has, or nothing is handed over */
 	unsigned troubles;
 	int64_t troubled_us; /* since when; or since the last look */
 	int64_t down_us;     /* since when it is; 0: it is not */
@@ -151,6 +156,15 @@ void waits_map(struct books *books, uint64_t number, struct wait_place *place);
 void waits_begin(struct account *account, struct wait_place *place);
 /* ... and this delivery is in it. */
 void waits_try(struct account *account, struct wait_place *place, unsigned number);
+/* Where what is handed over to the nodes of GROUP waits, whatever it is. */
+struct wait_place *waits_place_of_nodes(struct books *books, struct str group);
+/* A job of ACCOUNT begins to hand over to NODES what it has for PLACE; ... */
+void waits_hand(struct account *account, struct wait_place *nodes, struct wait_place *place);
+/* ... or all of it, which is for COUNT recipients and was mapped nowhere. */
+void waits_hand_unmapped(struct account *account, struct wait_place *nodes, struct wait_place *stage,
+			 unsigned count);
+/* "handover" is there, and has not said yet in which groups the node is; or has. */
+void waits_groups(struct books *books, bool are_known);
 /* What is said of a delivery. */
 struct wait_report {
 	unsigned number;

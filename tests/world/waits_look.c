@@ -116,6 +116,8 @@ void waits_look(struct books *books)
 	for (; process != NULL; process = process->next)
 		if (process->machine == books->machine && process->is_frozen)
 			add_loss(waits, process->program->name, process->frozen_us);
+	if (waits->strange_us > 0)
+		add_loss(waits, "handover", waits->strange_us);
 	if (waits->troubles > 0)
 		waits->lost_us += kernel_now_us() - later(waits->troubled_us, waits->looked_us);
 	if (waits->down_us > 0)
@@ -127,6 +129,20 @@ void waits_looked(struct books *books)
 	books->waits->looked_us = kernel_now_us();
 	books->waits->lost_us = 0;
 	books->waits->loss_count = 0;
+}
+
+/* --- who hands over --- */
+
+void waits_groups(struct books *books, bool are_known)
+{
+	struct waits *waits = books->waits;
+
+	if (are_known && waits->strange_us > 0)
+		add_loss(waits, "handover", waits->strange_us);
+	if (are_known)
+		waits->strange_us = 0;
+	else if (waits->strange_us == 0)
+		waits->strange_us = kernel_now_us();
 }
 
 /* --- decoders --- */

@@ -2,7 +2,7 @@
 /*
  * world SEED [--hours=N] [--messages=N] [--nodes=N] [--strikes=N] [--until=TEXT] [--log=FILE]
  *       [--burst=N] [--places=N] [--calm] [--idle] [--whole] [--providers|--no-providers]
- *       [--once|--no-once] [--rots=N]
+ *       [--once|--no-once] [--rots=N] [--cluster=N]
  *
  * One node or two that relay to each other and share a directory, clients that give them mail for
  * mailboxes and for a next hop that is not always good, name servers that are not either, people
@@ -17,8 +17,11 @@
  * with even seeds. --once: nodes have mailboxes that mail is filed into once, by "mailbox" and two
  * processes "decode" (decoder.h); else they do so with half of the seeds. --rots: so often, at
  * most, the disk of a node changes or loses something (rot.h); else some do with one seed in eight.
+ * --cluster: so many nodes are one mail system (cluster.h); else three to six are with one seed in
+ * eight, if nothing is said of nodes.
  */
 #include "accounts.h"
+#include "cluster.h"
 #include "damages.h"
 #include "decoder.h"
 #include "dns.h"
@@ -26,12 +29,15 @@
 #include "files.h"
 #include "growth.h"
 #include "judge.h"
+#include "links.h"
 #include "lists.h"
 #include "logins.h"
 #include "mail.h"
 #include "node.h"
 #include "operator.h"
 #include "options.h"
+#include "origins.h"
+#include "partition.h"
 #include "people.h"
 #include "recorded.h"
 #include "replies.h"
@@ -51,8 +57,10 @@ enum {
 	TO_COURIERS = 10,
 	BURSTING = 20,
 	CHANGES = 500,
+	STATE_CHANGES = 30,
 	DOMAINS_MAX = 16,
 	LOOKS = 100,
+	PARTITIONS = 40,
 	ROTS = 40 /* of a node, in the mean */
 };
 
@@ -77,6 +85,11 @@ struct world {
 	struct fate fates[NODES_MAX];
 	char settings[NODES_MAX][SETTINGS_SIZE];
 	size_t node_count;
+	size_t domain_count; /* nodes with domains of their own */
+	uint32_t entries[RELAYING_MAX]; /* to which clients give mail */
+	size_t entry_count;
+	struct machine *machines[NODES_MAX]; /* of a cluster */
+	struct partition partition;
 	uint64_t strikes_left;
 	const char *domains[DOMAINS_MAX];       /* of whom clients write to by SMTP */
 	const char *other_domains[DOMAINS_MAX]; /* and in other ways */
@@ -151,6 +164,9 @@ static bool judge(const struct world_options *options, const struct world *world
 	       (unsigned long long)left, is_given(world) ? "" : "; a client waits still");
 	print_judged();
 	damages_print();
+	if (options->cluster > 0)
+		printf(", %zu nodes are one mail system, %llu origins", options->cluster,
+		       (unsigned long long)origins_checked());
 	judge_print();
 	putchar('\n');
 	return judge_count_all() == 0 && is_given(world) && left == 0 &&
@@ -159,17 +175,20 @@ static bool judge(const struct world_options *options, const struct world *world
 }
 
 /* Domains of the nodes, and some that are the next hop's. */
-static void tell_names(size_t node_count)
+static void tell_names(const struct world *world)
 {
-	for (size_t i = 0; i < node_count; i++) {
-		dns_add_mx(settings_nodes[i].domain, 10, settings_nodes[i].host);
-		dns_add_mx(settings_nodes[i].pipes, 10, settings_nodes[i].host);
-		for (size_t k = 0; k < SETTINGS_ONCE; k++)
-			dns_add_mx(settings_nodes[i].once[k], 10, settings_nodes[i].host);
-		dns_add_host(settings_nodes[i].host, settings_nodes[i].address);
+	for (size_t i = 0; i < world->node_count; i++) {
+		const struct settings_node *node = settings_node(i);
+
+		for (size_t k = 0; k < SETTINGS_ONCE + 2 && i < world->domain_count; k++)
+			dns_add_mx(k == 0   ? node->domain
+				   : k == 1 ? node->pipes
+					    : node->once[k - 2],
+				   10, node->host);
+		dns_add_host(node->host, node->address);
 	}
-	dns_add_mx(PEOPLE_DOMAIN, 10, settings_nodes[0].host);
-	dns_add_mx(LISTS_DOMAIN, 10, settings_nodes[0].host);
+	dns_add_mx(PEOPLE_DOMAIN, 10, settings_node(0)->host);
+	dns_add_mx(LISTS_DOMAIN, 10, settings_node(0)->host);
 	dns_add_mx("hop.example", 10, "mx.hop.example");
 	dns_add_mx("client.example", 10, "mx.hop.example");
 	dns_add_mx("far.example", 10, "dead.hop.example");
@@ -189,23 +208,23 @@ static void choose_domains(const struct world *world, bool files_once, const cha
 	while (domains[count] != NULL)
 		count++;
 	memcpy(chosen_out, domains, count * sizeof *domains);
-	for (size_t i = 0; files_once && i < world->node_count * SETTINGS_ONCE; i++)
-		chosen_out[count++] = settings_nodes[i / SETTINGS_ONCE].once[i % SETTINGS_ONCE];
+	for (size_t i = 0; files_once && i < world->domain_count * SETTINGS_ONCE; i++)
+		chosen_out[count++] = settings_node(i / SETTINGS_ONCE)->once[i % SETTINGS_ONCE];
 	chosen_out[count] = NULL;
 }
 
 /* Whose mail comes by QMTP and LMTP. */
 static void start_others(struct world *world, bool files_once, uint64_t count, int64_t mean_us)
 {
-	static const char *const domains[NODES_MAX][7] = {
+	static const char *const domains[RELAYING_MAX][7] = {
 		{"hop.example", "far.example", "host.example", "one.example", "pipes.one.example"},
 		{"hop.example", "far.example", "one.example", "pipes.one.example", "two.example",
 		 "pipes.two.example"}};
 
-	choose_domains(world, files_once, domains[world->node_count - 1], world->other_domains);
+	choose_domains(world, files_once, domains[world->domain_count - 1], world->other_domains);
 	for (size_t i = 0; i < COURIERS; i++) {
 		world->couriers[i] =
-			(struct client){.address = settings_nodes[i % world->node_count].address,
+			(struct client){.address = world->entries[i % world->entry_count],
 					.count = count,
 					.pause_us = mean_us << kernel_below(3),
 					.domains = world->other_domains};
@@ -224,7 +243,7 @@ static void start_others(struct world *world, bool files_once, uint64_t count, i
 /* They are done after a small part of the time, each in a rhythm of its own. */
 static void start_clients(struct world *world, const struct world_options *options)
 {
-	static const char *const domains[NODES_MAX][9] = {
+	static const char *const domains[RELAYING_MAX][9] = {
 		{"hop.example", "far.example", "host.example", "one.example", "pipes.one.example",
 		 PEOPLE_DOMAIN},
 		{"hop.example", "far.example", "host.example", "one.example", "pipes.one.example",
@@ -235,12 +254,12 @@ static void start_clients(struct world *world, const struct world_options *optio
 	const int64_t mean_us =
 		1 + options->hours * HOUR / (options->is_idle ? 12 : 64) / (int64_t)(each + 1);
 
-	choose_domains(world, options->files_once, domains[world->node_count - 1], world->domains);
+	choose_domains(world, options->files_once, domains[world->domain_count - 1], world->domains);
 	world->outside = machine_new("client", CLIENT);
 	world->strangers = machine_new("submitter", SUBMITTER);
 	for (size_t i = 0; i < CLIENTS; i++) {
 		world->clients[i] = (struct client){
-			.address = settings_nodes[i % world->node_count].address,
+			.address = world->entries[i % world->entry_count],
 			.count = each,
 			.pause_us = mean_us << kernel_below(options->is_idle ? 3 : 5),
 			.knows_lists = true,
@@ -260,7 +279,7 @@ static void burst(void *context)
 
 	world_log("world", "a burst of %llu messages", (unsigned long long)world->burst);
 	for (size_t i = 0; i < world->bursting_count; i++) {
-		world->bursting[i] = (struct client){.address = settings_nodes[0].address,
+		world->bursting[i] = (struct client){.address = settings_node(0)->address,
 						     .count = world->burst / world->bursting_count,
 						     .pause_us = 1,
 						     .is_single = true,
@@ -302,6 +321,41 @@ static void certify(struct machine *machine, const char *name)
 	files_put(machine, "/etc/authority", PEM_BEGIN "authority world\n" PEM_END);
 }
 
+static void choose_nodes(struct world *world, const struct world_options *options)
+{
+	if (options->cluster > 0) {
+		cluster_begin(options->cluster);
+		world->node_count = options->cluster;
+		world->domain_count = 1;
+		world->entry_count = cluster_entry_count();
+		for (size_t i = 0; i < world->entry_count; i++)
+			world->entries[i] = cluster_entry(i);
+		return;
+	}
+	world->node_count = options->nodes > 0 ? options->nodes : 1 + kernel_below(RELAYING_MAX);
+	world->domain_count = world->entry_count = world->node_count;
+	for (size_t i = 0; i < world->node_count; i++)
+		world->entries[i] = settings_node(i)->address;
+}
+
+static void begin_partitions(struct world *world, const struct world_options *options,
+			     int64_t calm_from_us)
+{
+	for (size_t i = 0; i < world->node_count; i++) {
+		world->machines[i] = world->fates[i].node;
+		origins_add(world->machines[i], settings_node(i)->host);
+	}
+	accounts_hand_over(true);
+	ledger_file_apart(true);
+	world->partition =
+		(struct partition){.nodes = world->machines,
+				   .count = world->node_count,
+				   .calm_from_us = calm_from_us,
+				   .strikes_left = &world->strikes_left,
+				   .pause_us = options->hours * HOUR / 2 / PARTITIONS};
+	partition_begin(&world->partition);
+}
+
 static void begin(struct world *world, const struct world_options *options)
 {
 	const int64_t calm_from_us = options->is_calm ? 0 : options->hours * HOUR / 2;
@@ -316,8 +370,8 @@ static void begin(struct world *world, const struct world_options *options)
 	decoders_be_odd(calm_from_us);
 	settings_file_once(options->files_once);
 	world->strikes_left = options->strikes;
-	world->node_count = options->nodes > 0 ? options->nodes : 1 + kernel_below(NODES_MAX);
-	tell_names(world->node_count);
+	choose_nodes(world, options);
+	tell_names(world);
 	dns_be_odd(calm_from_us);
 	world->hop.earnest_from_us = calm_from_us;
 	world->hop.is_provider = options->has_providers;
@@ -335,7 +389,7 @@ static void begin(struct world *world, const struct world_options *options)
 		world->fates[i].settings = world->settings[i];
 		states_begin(world->fates[i].node);
 		accounts_watch(world->fates[i].node);
-		certify(world->fates[i].node, settings_nodes[i].host);
+		certify(world->fates[i].node, settings_node(i)->host);
 		files_put(world->fates[i].node, "/usr/bin/taker", "a program");
 		people_add_node(world->fates[i].node);
 		operator_start(world->fates[i].node, options->hours * HOUR / 2 / LOOKS,
@@ -345,10 +399,17 @@ static void begin(struct world *world, const struct world_options *options)
 				     options->hours * HOUR / 2 / ROTS);
 		fate_begin(&world->fates[i]);
 	}
-	lists_begin(world->node_count);
+	if (options->cluster > 0) {
+		begin_partitions(world, options, calm_from_us);
+		cluster_start(world->fates[0].node, options->hours * HOUR / 2 / STATE_CHANGES,
+			      options->hours * HOUR / 2);
+	}
+	lists_begin(world->domain_count);
 	logins_begin();
 	people_know_logins();
 	people_add_accident(yesterday_act);
+	if (options->cluster > 0)
+		people_add_changer(cluster_change);
 	people_start(options->hours * HOUR / 2 / CHANGES, options->hours * HOUR * 3 / 4);
 	waiting_begin();
 	world_stop_at(options->until);
@@ -372,16 +433,16 @@ static void be_calm(struct world *world)
 /* The same messages for the same few recipients, and then none for a while. */
 static void give_round(struct world *world)
 {
-	static const char *const domains[NODES_MAX][4] = {
+	static const char *const domains[RELAYING_MAX][4] = {
 		{"hop.example", "far.example", "one.example"},
 		{"hop.example", "one.example", "two.example"}};
 
-	for (size_t i = 0; i < world->node_count; i++) {
-		world->clients[i] = (struct client){.address = settings_nodes[i].address,
+	for (size_t i = 0; i < world->entry_count; i++) {
+		world->clients[i] = (struct client){.address = world->entries[i],
 						    .count = GROWTH_MESSAGES,
 						    .pause_us = SECOND / 2,
 						    .users = 1,
-						    .domains = domains[world->node_count - 1]};
+						    .domains = domains[world->domain_count - 1]};
 		client_start(world->outside, &world->clients[i]);
 	}
 	for (unsigned minutes = 0; minutes < 60 && !is_done(world); minutes++)
@@ -411,6 +472,7 @@ static void judge_growth(struct world *world)
 static void look_at_end(struct world *world)
 {
 	be_calm(world);
+	cluster_be_quiet();
 	people_be_quiet(); /* what they change is in caches, which is no growth */
 	for (size_t i = 0; i < world->node_count; i++) {
 		struct process *supervisor = node_supervisor(world->fates[i].node);
@@ -458,12 +520,15 @@ static bool live(const struct world_options *options)
 	while (kernel_now_us() < last_us && !world_has_stopped() && left_in_queues(&world) > 0)
 		world_run(kernel_now_us() + 60 * SECOND);
 	left = left_in_queues(&world);
+	for (size_t i = 0; i < world.node_count && left > 0; i++)
+		left_tell(world.fates[i].node);
 	if (left == 0 && !world_has_stopped())
 		look_at_end(&world);
 	end(&world);
 	is_good = world_has_stopped() || judge(options, &world, left);
 	mailboxes_end();
 	world_end();
+	links_end();
 	states_end();
 	accounts_end();
 	recorded_end();
@@ -481,7 +546,7 @@ static bool live(const struct world_options *options)
 
 int main(int argc, char **argv)
 {
-	struct world_options options = world_options_read(argc, argv, NODES_MAX);
+	struct world_options options = world_options_read(argc, argv);
 	bool is_good = live(&options);
 
 	if (options.log != NULL && options.log != stdout)

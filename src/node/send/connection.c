@@ -95,8 +95,6 @@ static void tell_settled(struct node_peer *peer)
 		node_client_settle(&peer->client, sent->name, sent->is_dropped);
 		node_sent_free(sent);
 	}
-	if (peer->sent == NULL)
-		os_timer_start(peer->doubt_timer, NODE_IDLE_US);
 }
 
 static void fill_output(void *context)
@@ -149,6 +147,7 @@ static void on_ready(void *context)
 	peer->delay_us = 0;
 	buffer_reset(&peer->trouble);
 	node_peer_end_doubts(peer);
+	node_peer_expect_nothing(peer);
 	if (peer->must_answer) {
 		peer->must_answer = false;
 		node_sender_say_asked(sender, peer->name);

@@ -6,10 +6,17 @@
 #include <stdio.h>
 #include <utlist.h>
 
+void node_peer_expect_nothing(struct node_peer *peer)
+{
+	if (peer->sent == NULL && node_peer_is_ready(peer) && (peer->is_recorded || peer->is_named))
+		os_timer_start(peer->doubt_timer, NODE_IDLE_US);
+}
+
 /* It has nothing, and after a restart need not be asked. */
 static void forget_idle_peer(struct node_peer *peer)
 {
-	if (!peer->is_recorded || peer->sent != NULL || !node_peer_is_ready(peer))
+	if (peer->sent != NULL || !node_peer_is_ready(peer) || peer->is_recording ||
+	    !(peer->is_recorded || peer->is_named))
 		return;
 	peer->is_recorded = false;
 	node_sender_record_peer(peer->sender, peer->name, false);

@@ -80,6 +80,7 @@ struct node_peer {
 	bool has_settled;          /* some are SETTLED */
 	bool is_recorded;          /* its name in peers/ is durable */
 	bool is_recording;         /* that was asked for */
+	bool is_named;             /* in peers/ still, because that could not be removed */
 	bool must_answer;          /* "send" waits for what it has, from before its start */
 	int64_t asked_us;          /* since when; monotonic */
 	struct node_peer *next, *previous;
@@ -123,6 +124,8 @@ void node_peer_disconnect(struct node_peer *peer, const char *reason);
 void node_peer_send(struct node_peer *peer);
 /* "send" has made its name durable. */
 void node_peer_recorded(struct node_peer *peer, int error);
+/* "send" has removed it, or cannot. */
+void node_peer_forgotten(struct node_peer *peer, int error);
 /* The message ID, or COUNT deliveries of it, is done for good: what the node has of it is
  * settled. */
 void node_peer_settle(struct node_peer *peer, struct mail_id id, const uint32_t *numbers,
@@ -133,6 +136,8 @@ void node_peer_settle(struct node_peer *peer, struct mail_id id, const uint32_t 
 void node_peer_doubt(struct node_peer *peer);
 /* What was kept is there, and what was not is not. */
 void node_peer_end_doubts(struct node_peer *peer);
+/* If it has nothing, its name is removed after a while. */
+void node_peer_expect_nothing(struct node_peer *peer);
 /* Each second while there are doubts: CONTEXT is the peer. */
 void node_peer_count_doubts(void *context);
 

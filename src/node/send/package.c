@@ -42,6 +42,7 @@ void node_sent_free(struct node_sent *sent)
 	if (sent->state == NODE_PACKAGE_SENT || sent->state == NODE_PACKAGE_QUEUED)
 		peer->outstanding -= sent->size;
 	DL_DELETE2(peer->sent, sent, previous, next);
+	node_peer_expect_nothing(peer);
 	node_numbers_clear(&sent->numbers);
 	free(sent);
 }

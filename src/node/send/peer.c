@@ -59,6 +59,13 @@ void node_peer_disconnect(struct node_peer *peer, const char *reason)
 	node_link_end(peer->link);
 }
 
+/* It is asked for in vain after a restart, so it is tried again. */
+void node_peer_forgotten(struct node_peer *peer, int error)
+{
+	peer->is_named = error < 0;
+	node_peer_expect_nothing(peer);
+}
+
 void node_peer_recorded(struct node_peer *peer, int error)
 {
 	peer->is_recording = false;

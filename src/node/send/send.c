@@ -121,6 +121,8 @@ static bool hear_peered(struct node_sender *sender, struct unpack body)
 		return false;
 	if (peer != NULL && is_wanted)
 		node_peer_recorded(peer, error);
+	else if (peer != NULL)
+		node_peer_forgotten(peer, error);
 	return true;
 }
 

@@ -177,6 +177,20 @@ def stopped(made, *programs):
             os.kill(pid, signal.SIGCONT)
 
 
+def test_mail_that_waits_until_the_own_groups_are_known(cluster):
+    """The manager begins anew and has mail for other nodes before it hears in which groups this one is."""
+    edge = cluster["edge"]
+    with stopped(edge, "handover"):
+        edge.kill_and_wait("send")
+        mark = edge.log.mark()
+        for _ in range(5):
+            assert send(edge, "bob@a.test").startswith("250")
+        edge.log.wait("message_accepted", since=mark, count=5)
+        time.sleep(1)  # they are mapped by now, and wait for their turn
+    cluster["box"].maildir("bob@a.test").wait(5)
+    is_over(cluster)
+
+
 def test_a_node_in_doubt_is_given_up_after_a_while(node, ground):
     """Of two nodes that map, one stands still with a package: the other one gets it, and what stood still
     does not take it any more."""
@@ -197,6 +211,25 @@ def test_a_node_in_doubt_is_given_up_after_a_while(node, ground):
     assert len(cluster["box"].maildir("bob@a.test").messages()) <= 2
 
 
+def test_an_order_to_hurry_while_a_package_is_on_its_way(cluster):
+    """Whoever stops the node twice does not wait for the answer."""
+    edge = cluster["edge"]
+    mark = edge.log.mark()
+    with stopped(cluster["core"], "queue"):
+        assert send(edge, "bob@a.test").startswith("250")
+        time.sleep(1)  # it is there by now, and not answered
+        edge.process.send_signal(signal.SIGTERM)
+        edge.log.wait("serve_stopping", since=mark)
+        edge.process.send_signal(signal.SIGTERM)
+        edge.process.wait(30)
+    [ended] = edge.log.find("process_stopped", since=mark, program="handover")
+    assert ended["status"] == "exit 0"
+    edge.start()
+    cluster["box"].maildir("bob@a.test").wait()
+    is_over(cluster)
+    assert len(cluster["box"].maildir("bob@a.test").messages()) == 1
+
+
 def test_a_node_that_has_nothing_is_forgotten(cluster):
     """After a restart only those are asked that may have something."""
     peers = os.path.join(cluster["core"].queue, "peers")
@@ -207,6 +240,24 @@ def test_a_node_that_has_nothing_is_forgotten(cluster):
     assert send(cluster["edge"], "bob@a.test").startswith("250")
     cluster["box"].maildir("bob@a.test").wait(2)
     assert "box.test" in os.listdir(peers)
+    is_over(cluster)
+
+
+def test_a_node_that_was_given_up_and_has_nothing_is_forgotten(node, ground):
+    """It is not there when it is asked, and comes back after nobody waits for its answer any more."""
+    cluster = Cluster(node, ground, GROUPS, doubt="3s")
+    cluster.wait_ready("edge", "core")
+    peers = os.path.join(cluster["edge"].queue, "peers")
+    assert send(cluster["edge"], "bob@a.test").startswith("250")
+    cluster["box"].maildir("bob@a.test").wait()
+    cluster.wait_settled("core")
+    stop_node(cluster, "core", seen_by="edge")
+    assert "core.test" in os.listdir(peers)
+    cluster["edge"].kill_and_wait("handover")
+    cluster["edge"].log.wait("node_doubt", node="core.test")
+    time.sleep(1)  # whoever counts how long it is away has looked again
+    cluster["core"].start()
+    wait_until(lambda: "core.test" not in os.listdir(peers), "it is forgotten", 30)
     is_over(cluster)
 
 

@@ -71,6 +71,7 @@ struct sqlite_store {
 	bool is_batch;                     /* between begin and end */
 	bool is_reading;                   /* in a read transaction */
 	bool lacks_sums;                   /* perhaps: others have changed records */
+	bool could_not_sum;                /* what it has tried is written, and so reported */
 	unsigned told_count;               /* bad records logged since the last poll */
 	bool has_failed_read, has_failed_change;     /* logged, and none has succeeded since */
 	uint64_t damage_count;                       /* records whose damage was met */

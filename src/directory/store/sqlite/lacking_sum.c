@@ -90,6 +90,7 @@ bool sqlite_sum_add_missing(struct sqlite_store *store)
 	error = add_in_transaction(store, arena, &count);
 	sqlite_give_arena(store, arena);
 	store->lacks_sums = error != SQLITE_OK || count == MISSING_MAX;
+	store->could_not_sum = error != SQLITE_OK;
 	if (error != SQLITE_OK && (error & 0xff) != SQLITE_BUSY)
 		(void)sqlite_failed(store, error, "change");
 	return error == SQLITE_OK && count == MISSING_MAX;

@@ -277,6 +277,27 @@ static void a_failed_sync_is_no_change(void **state)
 	scene_close(&scene);
 }
 
+/* Others have changed records, and the disk does not take their checksums. An attempt writes to the log, which
+ * is reported like a change by others. */
+static void checksums_that_cannot_be_written_are_tried_now_and_then(void **state)
+{
+	const int64_t until_us = os_clock_monotonic_us() + 500000;
+	struct sqlite_scene scene;
+
+	(void)state;
+	scene_open(&scene);
+	scene_put(&scene, "user ann");
+	scene_expect_turn(&scene, "new 1 user ann; changed 0 0 1");
+	scene_sql(&scene, "INSERT INTO \"user\"(name) VALUES('ben')");
+	sync_error = EIO;
+	syncs = 0;
+	while (os_clock_monotonic_us() < until_us)
+		scene_turn(&scene);
+	assert_in_range(syncs, 1, 10);
+	sync_error = 0;
+	scene_close(&scene);
+}
+
 static off_t copy_file(const char *from, const char *to)
 {
 	static char bytes[1 << 20];
@@ -543,6 +564,7 @@ int main(void)
 		cmocka_unit_test(damage_is_an_error_and_not_an_absence),
 		cmocka_unit_test(a_full_disk_refuses_changes),
 		cmocka_unit_test(a_failed_sync_is_no_change),
+		cmocka_unit_test(checksums_that_cannot_be_written_are_tried_now_and_then),
 		cmocka_unit_test(a_log_that_may_not_be_durable_is_written_again),
 		cmocka_unit_test(changes_of_a_turn_share_a_sync),
 		cmocka_unit_test(others_who_write_are_waited_for),
