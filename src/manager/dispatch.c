@@ -13,6 +13,7 @@
 #include "os/random.h"
 #include "queue/message.h"
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
 
@@ -299,6 +300,36 @@ void dispatch(void *context)
 		os_timer_stop(manager->dispatch_timer);
 	else
 		os_timer_start(manager->dispatch_timer, again_us - os_clock_monotonic_us());
+}
+
+void dispatch_end_waiting(struct manager *manager, const struct message *message)
+{
+	struct job *next;
+
+	for (struct job *job = message->job_list; job != NULL; job = next) {
+		next = job->of_message_next;
+		if (job_waits(job))
+			dispatch_end(manager, job);
+	}
+}
+
+/* What a message decides may be to wait again, and then that job is not to be ended: so those that
+ * have jobs now are gone through once. */
+void dispatch_place_again(struct manager *manager)
+{
+	size_t count = 0;
+	uint64_t *numbers = memory_alloc((HASH_COUNT(manager->messages) + 1) * sizeof *numbers);
+	struct message *message;
+	struct message *next;
+
+	HASH_ITER (hh, manager->messages, message, next)
+		numbers[count++] = message->id.number;
+	for (size_t i = 0; i < count; i++) {
+		message = message_find(manager, numbers[i]);
+		if (message != NULL)
+			dispatch_end_waiting(manager, message);
+	}
+	free(numbers);
 }
 
 void dispatch_drop_waiting(struct manager *manager)

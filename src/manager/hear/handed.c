@@ -29,7 +29,7 @@ static void on_groups_changed(void *context)
 				     config_transport_nodes(config, config->transports[i].name));
 		on_handed_released(manager, buffer_view(&name));
 	}
-	dispatch_drop_waiting(manager);
+	dispatch_place_again(manager);
 	os_loop_defer(manager->loop, &manager->dispatch_task);
 }
 
