@@ -249,7 +249,7 @@ static void make_news(struct scene *scene, bool is_later, struct buffer *records
 		delivery->status = delivery->outcome == QUEUE_WAIT ? STR("4.2.2") : STR("2.0.0");
 		delivery->text = str_from(texts[chance(COUNT_OF(texts))]);
 	}
-	assert_int_equal(queue_control_write_outcomes(records, scene->control, indexes, count), 0);
+	assert_int_equal(queue_control_write_outcomes(records, scene->control, indexes, count, false), 0);
 	for (size_t i = 0; !is_later && i < DELIVERIES; i++)
 		if (chance(2) == 0)
 			assert_int_equal(queue_control_write_requeued(
