@@ -83,25 +83,13 @@ static enum order_code set_hold(const struct request *request)
 		       : ORDER_HOLD_NOT_RECORDED;
 }
 
-/* Ends those of MESSAGE's jobs that wait: with the last one it decides again, and may be freed. */
-static void end_waiting(struct manager *manager, const struct message *message)
-{
-	struct job *next;
-
-	for (struct job *job = message->job_list; job != NULL; job = next) {
-		next = job->of_message_next;
-		if (job_waits(job))
-			dispatch_end(manager, job);
-	}
-}
-
 /* What waits for its turn waits no longer. */
 static enum order_code hold_message(const struct request *request)
 {
 	enum order_code code = set_hold(request);
 
 	if (code == ORDER_OK && request->message != NULL)
-		end_waiting(request->manager, request->message);
+		dispatch_end_waiting(request->manager, request->message);
 	return code;
 }
 
@@ -208,7 +196,7 @@ static enum order_code apply_order_to_message(const struct request *request)
 	if (request->message->jobs == 0)
 		return ORDER_BUSY;
 	request->message->facts.order = order & 7U;
-	end_waiting(request->manager, request->message);
+	dispatch_end_waiting(request->manager, request->message);
 	return ORDER_OK;
 }
 

@@ -310,6 +310,17 @@ void dispatch(void *context)
 		os_timer_start(manager->dispatch_timer, again_us - os_clock_monotonic_us());
 }
 
+void dispatch_end_waiting(struct manager *manager, const struct message *message)
+{
+	struct job *next;
+
+	for (struct job *job = message->job_list; job != NULL; job = next) {
+		next = job->of_message_next;
+		if (job_waits(job))
+			dispatch_end(manager, job);
+	}
+}
+
 /* First all, and then their messages go on: these may have new jobs, which wait too. */
 void dispatch_drop_waiting(struct manager *manager)
 {

@@ -208,7 +208,9 @@ void dispatch_on_ended(void *context, void *job);
 /* JOB, in flight or waiting, is over: its message goes on. */
 void dispatch_end(struct manager *manager, struct job *job);
 struct outcome_terms dispatch_terms(const struct manager *manager, const struct job *job);
-/* Ends all jobs that wait. */
+/* Ends those of MESSAGE's jobs that wait: with the last one it decides again, and may be freed. */
+void dispatch_end_waiting(struct manager *manager, const struct message *message);
+/* Ends all jobs that wait now, and has their messages decide again. */
 void dispatch_drop_waiting(struct manager *manager);
 /* Ends jobs that wait for a service that is no longer configured: their messages decide again. */
 void dispatch_drop_retired(struct manager *manager);

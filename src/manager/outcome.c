@@ -136,8 +136,8 @@ static void schedule_next_attempt(struct arena *arena, struct queue_delivery *de
 }
 
 /* For nodes it waits until their trigger is released; its time only counts once nobody knows any
- * more that it was, as after a restart. A node that has refused may be active, or have room, soon. To
- * ask costs next to nothing. */
+ * more that it was, as after a restart. A node that has refused may be active, or have room, soon.
+ * To ask costs next to nothing. */
 static void hurry_for_nodes(struct queue_delivery *delivery, int64_t now_us)
 {
 	int64_t delay_us = delivery->trigger.length > 0 ? NODES_AGAIN_US : REFUSED_AGAIN_US;
@@ -212,6 +212,8 @@ void outcome_interrupt(struct arena *arena, struct queue_delivery *delivery,
 						   delivery->attempts - 1, terms->random);
 	if (delivery->attempts > INTERRUPTIONS)
 		end_if_late(arena, delivery, terms);
+	if (terms->is_handed) /* what waited for nodes, or was refused there, was an attempt, too */
+		hurry_for_nodes(delivery, terms->now_us);
 }
 
 /* Not as old mail is, of which the text says that trying again would not help. */

@@ -23,7 +23,7 @@ WITH_MACHINE = ("test_first_day", "test_machine", "test_machine_access", "test_m
 # those that take longer, the longest first: what runs last is short, and no worker is left with a long
 # one while the others have ended
 LONG_FILES = (
-    "test_package", "test_first_day", "test_throttling_recovery", "test_mailbox_damage", "test_errors", "test_tls_out", "test_throttling", "test_kill_syscalls",
+    "test_package", "test_first_day", "test_handover", "test_throttling_recovery", "test_mailbox_damage", "test_errors", "test_tls_out", "test_throttling", "test_kill_syscalls",
     "test_mailstore_hostile", "test_submission_auth", "test_lying_directory", "test_limits_out", "test_burst",
     "test_submission_defaults", "test_backup", "test_once", "test_mailbox_servers", "test_directory_mail", "test_postgresql_store", "test_taken_over",
     "test_directory_guard", "test_mailbox_service", "test_auth", "test_testssl", "test_power", "test_machine",
@@ -33,7 +33,7 @@ LONG_FILES = (
     "test_directory_postgresql", "test_kill_limits", "test_freeze", "test_dsn", "test_many",
     "test_hostile_listeners", "test_record", "test_mailbox_away", "test_kill", "test_lmtp", "test_mailbox_waiting",
     "test_directory_partition", "test_stop", "test_soak", "test_deliver_by", "test_rates",
-    "test_mailbox_folders", "test_never_bounced", "test_sqlite_damage", "test_damage", "test_tls_strength", "test_machine_commands", "test_directory_bulk", "test_clock", "test_hostile_clients", "test_repair", "test_hostile_processes",
+    "test_mailbox_folders", "test_never_bounced", "test_sqlite_damage", "test_damage", "test_tls_strength", "test_machine_commands", "test_directory_bulk", "test_nodes", "test_orcpt", "test_certificate_files", "test_login_ends", "test_clock", "test_hostile_clients", "test_repair", "test_hostile_processes",
     "test_delivery", "test_published_flaws_commands", "test_tls_report", "test_hostile_servers",
     "test_directory", "test_corpus", "test_session_flood", "test_frozen", "test_limits",
     "test_lying_dns", "test_directory_ldap", "test_operator", "test_sandbox_sockets", "test_auth_backends",

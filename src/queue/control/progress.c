@@ -105,8 +105,10 @@ static void accept_part(struct control_reader *reader, size_t lost, uint64_t dir
 
 void control_end_map(struct control_reader *reader)
 {
-	if (!reader->control->is_mapped)
+	if (!reader->control->is_mapped) {
+		reader->mapped = reader->at; /* its last record was durable, too */
 		accept_part(reader, SIZE_MAX, 0);
+	}
 	reader->block_count = 0;
 	reader->block_lost = 0;
 }

@@ -54,6 +54,7 @@ struct control_reader {
 	unsigned unreadable; /* lines of these whose checksum is wrong */
 	bool has_mark;       /* a synced record */
 	uint64_t marked;     /* the bytes of RECORDS that a synced record calls durable */
+	uint64_t at; /* where the current line begins, as those that follow */
 	uint64_t mapped;     /* the bytes of RECORDS before the end of the map */
 	uint64_t followed;   /* the bytes before the last record that an earlier writer synced */
 	int64_t born_us;

@@ -68,6 +68,7 @@ void control_note_durable(struct control_reader *reader, struct str line)
 {
 	uint64_t at = record_offset(reader, line);
 
+	reader->at = at;
 	if (str_starts_with(line, STR("synced: ")))
 		take_synced(reader, str_skip(line, sizeof "synced: " - 1), at);
 	else if (str_starts_with(line, STR("mapped: ")) && !reader->control->is_mapped)
@@ -134,10 +135,12 @@ void control_judge_unreadable(struct control_reader *reader, unsigned number)
 {
 	struct queue_control *control = reader->control;
 	bool is_of_earlier_writer = !reader->has_mark && !reader->is_queued;
+	uint64_t durable = durable_bytes(reader);
 
-	control->synced = durable_bytes(reader);
+	control->synced = durable;
 	control->has_mark = reader->has_mark;
+	if (is_of_earlier_writer && reader->followed > durable)
+		durable = reader->followed;
 	if (reader->unreadable > 0)
-		find_damage(reader, is_of_earlier_writer ? reader->followed : control->synced,
-			    number);
+		find_damage(reader, durable, number);
 }

@@ -77,6 +77,25 @@ def test_mail_waits_for_a_node(cluster):
     is_over(cluster)
 
 
+def test_mail_that_comes_before_the_node_knows_its_groups(cluster):
+    """After a start of "send" the helper has not said yet in which groups this node is: mail waits for that, and then
+    all of it goes."""
+    edge = cluster["edge"]
+    (helper,) = edge.pids("handover")
+    os.kill(helper, signal.SIGSTOP)
+    try:
+        edge.kill("send")
+        wait_until(lambda: edge.pids("send"), "send runs again")
+        for _ in range(3):
+            assert send(edge, "bob@a.test").startswith("250")
+        wait_until(lambda: len(waiting := cluster.queue("edge")) == 3 and "does not answer" not in str(waiting),
+                   "it has all of them")
+    finally:
+        os.kill(helper, signal.SIGCONT)
+    cluster["box"].maildir("bob@a.test").wait(3)
+    is_over(cluster)
+
+
 KILLED = ("handover", "noded", "queue", "send")
 
 

@@ -199,6 +199,30 @@ static void an_interruption_waits_a_moment(void **state)
 	arena_free(arena);
 }
 
+/* Other nodes count what they refuse, and what waits for them, as attempts, too: that the helper
+ * ended then is no reason to wait for minutes. */
+static void an_interrupted_hand_over_waits_as_a_refused_one(void **state)
+{
+	struct outcome_terms terms = terms_at(100 * SECOND_US);
+	struct queue_delivery delivery = {.attempts = 9};
+	struct arena *arena = arena_new();
+
+	(void)state;
+	terms.is_handed = true;
+	outcome_interrupt(arena, &delivery, &terms);
+	assert_int_equal(delivery.outcome, QUEUE_WAIT);
+	assert_int_equal(delivery.attempts, 10);
+	assert_int_equal(delivery.until_us, terms.now_us + 20 * SECOND_US);
+	delivery.attempts = 0;
+	outcome_interrupt(arena, &delivery, &terms);
+	assert_int_equal(delivery.until_us, terms.now_us + 2 * SECOND_US);
+	delivery.attempts = 9;
+	terms.lifetime_us = terms.now_us - terms.start_us; /* but not for ever */
+	outcome_interrupt(arena, &delivery, &terms);
+	assert_int_equal(delivery.outcome, QUEUE_FAIL);
+	arena_free(arena);
+}
+
 /* A message that no helper survives, or that cannot be read, ends as well. */
 static void what_is_interrupted_each_time_expires(void **state)
 {
@@ -252,6 +276,7 @@ int main(void)
 		cmocka_unit_test(what_is_late_is_returned),
 		cmocka_unit_test(what_was_never_tried_is_returned),
 		cmocka_unit_test(an_interruption_waits_a_moment),
+		cmocka_unit_test(an_interrupted_hand_over_waits_as_a_refused_one),
 		cmocka_unit_test(what_is_interrupted_each_time_expires),
 		cmocka_unit_test(an_operator_gives_up),
 	};
