@@ -6,12 +6,6 @@
 #include <stdio.h>
 #include <utlist.h>
 
-void node_peer_expect_nothing(struct node_peer *peer)
-{
-	if (peer->sent == NULL && node_peer_is_ready(peer) && (peer->is_recorded || peer->is_named))
-		os_timer_start(peer->doubt_timer, NODE_IDLE_US);
-}
-
 /* It has nothing, and after a restart need not be asked. */
 static void forget_idle_peer(struct node_peer *peer)
 {

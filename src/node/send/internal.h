@@ -110,6 +110,8 @@ struct node_sent *node_sent_new(struct node_peer *peer, const char *name,
 				struct node_numbers numbers);
 struct node_sent *node_sent_find(const struct node_peer *peer, struct str name);
 void node_sent_free(struct node_sent *sent);
+/* If PEER has nothing, its name in peers/ is removed after a while. */
+void node_peer_expect_nothing(struct node_peer *peer);
 /* Its job, if there is one, is done. */
 void node_sent_take(struct node_sent *sent);
 /* Its job waits, with VERDICT, for TRIGGER (NULL: none). */
@@ -136,8 +138,6 @@ void node_peer_settle(struct node_peer *peer, struct mail_id id, const uint32_t 
 void node_peer_doubt(struct node_peer *peer);
 /* What was kept is there, and what was not is not. */
 void node_peer_end_doubts(struct node_peer *peer);
-/* If it has nothing, its name is removed after a while. */
-void node_peer_expect_nothing(struct node_peer *peer);
 /* Each second while there are doubts: CONTEXT is the peer. */
 void node_peer_count_doubts(void *context);
 

@@ -31,6 +31,13 @@ struct node_sent *node_sent_find(const struct node_peer *peer, struct str name)
 	return NULL;
 }
 
+/* While its answer is awaited the timer runs. */
+void node_peer_expect_nothing(struct node_peer *peer)
+{
+	if (peer->sent == NULL && !peer->must_answer && (peer->is_recorded || peer->is_named))
+		os_timer_start(peer->doubt_timer, NODE_IDLE_US);
+}
+
 void node_sent_free(struct node_sent *sent)
 {
 	struct node_peer *peer = sent->peer;
