@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: ISC
+/*
+ * queue/listing/survey.h - counts the messages in each place of the queue a little at a time, for a
+ * process that must not stand still meanwhile.
+ *
+ * A message that moves meanwhile may be counted twice, or not at all.
+ */
+#ifndef QUEUE_LISTING_SURVEY_H
+#define QUEUE_LISTING_SURVEY_H
+
+#include "queue/store.h"
+
+enum {
+	LISTING_SURVEY_PLACES_MAX = 512,     /* services beyond are not counted */
+	LISTING_SURVEY_READS_MAX = 1000000,  /* messages whose age and size are read */
+	LISTING_SURVEY_READS_A_STEP = 16,
+};
+
+struct listing_survey;
+
+struct listing_survey_place {
+	char name[64]; /* "arrive" and other stages; "preprocessed"; "remote"; "local NAME" */
+	uint64_t messages;
+};
+
+/* Messages at a stage or preprocessed are all there are; the other places have names of those
+ * that are preprocessed. */
+struct listing_survey_result {
+	struct listing_survey_place *places; /* owned by the survey */
+	size_t place_count;
+	uint64_t messages;
+	uint64_t bytes;    /* of their data */
+	int64_t oldest_us; /* the earliest birth; 0: no message */
+	uint64_t unread;   /* messages whose age and size are not known */
+};
+
+/* STORE is borrowed. */
+struct listing_survey *listing_survey_new(struct queue_store *store);
+/* Lists one directory, or reads a few files. 1: there is more to do; 0: it is complete; -errno. */
+MUST_CHECK int listing_survey_step(struct listing_survey *survey);
+/* Complete only when a step has said so. */
+const struct listing_survey_result *listing_survey_result(const struct listing_survey *survey);
+/* NULL is allowed. */
+void listing_survey_free(struct listing_survey *survey);
+
+#endif

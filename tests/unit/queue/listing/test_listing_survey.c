@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: ISC
+/* Counting a queue a little at a time, against what is known of its messages. */
+#include "os/file/file.h"
+#include "queue/listing/survey.h"
+#include "listing_scene.h"
+#include "test.h"
+#include <stdio.h>
+#include <unistd.h>
+
+static unsigned steps;
+
+static struct listing_survey *survey_all(void)
+{
+	struct listing_survey *survey = listing_survey_new(listing_scene_store);
+	int result;
+
+	steps = 0;
+	do
+		result = listing_survey_step(survey);
+	while (result > 0 && ++steps < 100000);
+	assert_int_equal(result, 0);
+	return survey;
+}
+
+static uint64_t count_at(const struct listing_survey_result *result, const char *name)
+{
+	for (size_t i = 0; i < result->place_count; i++)
+		if (strcmp(result->places[i].name, name) == 0)
+			return result->places[i].messages;
+	fail_msg("no place %s", name);
+	return 0;
+}
+
+static int count_number(void *context, uint64_t number)
+{
+	uint64_t *count = context;
+
+	(void)number;
+	(*count)++;
+	return 0;
+}
+
+/* All names there, in one go. */
+static uint64_t names_in(enum queue_folder folder, const char *name)
+{
+	uint64_t count = 0;
+
+	assert_int_equal(queue_store_each(listing_scene_store, folder, name, count_number, NULL, &count),
+			 0);
+	return count;
+}
+
+static void each_place_has_its_messages(void **state)
+{
+	struct listing_survey *survey = survey_all();
+	const struct listing_survey_result *result = listing_survey_result(survey);
+	uint64_t at_stage[MAIL_STAGE_COUNT] = {0};
+	uint64_t at_s5 = 0;
+	int64_t oldest_us = INT64_MAX;
+
+	(void)state;
+	for (size_t i = 0; i < LISTING_SCENE_MESSAGES; i++) {
+		if (listing_scene_messages[i].control == NULL)
+			at_stage[listing_scene_messages[i].stage]++;
+		else
+			at_s5++;
+		if (listing_scene_born(i) < oldest_us)
+			oldest_us = listing_scene_born(i);
+	}
+	for (enum mail_stage stage = 0; stage < MAIL_STAGE_COUNT; stage++)
+		assert_int_equal(count_at(result, mail_stage_name(stage)), at_stage[stage]);
+	assert_true(at_s5 > 0 && names_in(QUEUE_REMOTE, NULL) > 0);
+	assert_int_equal(count_at(result, "preprocessed"), at_s5);
+	assert_int_equal(count_at(result, "remote"), names_in(QUEUE_REMOTE, NULL));
+	for (size_t i = 0; i < result->place_count; i++)
+		if (strncmp(result->places[i].name, "local ", 6) == 0)
+			assert_int_equal(result->places[i].messages,
+					 names_in(QUEUE_LOCAL, result->places[i].name + 6));
+	assert_int_equal(result->messages, LISTING_SCENE_MESSAGES);
+	assert_int_equal(result->oldest_us, oldest_us);
+	assert_int_equal(result->unread, 0);
+	assert_true(result->bytes > 0);
+	listing_survey_free(survey);
+}
+
+/* No step does much: a directory, or a few files. */
+static void no_step_takes_long(void **state)
+{
+	(void)state;
+	listing_survey_free(survey_all());
+	assert_true(steps >= queue_store_split(listing_scene_store) * (MAIL_STAGE_COUNT + 2));
+	listing_survey_free(NULL);
+}
+
+static void what_is_unreadable_is_counted(void **state)
+{
+	struct listing_survey *survey;
+	char path[QUEUE_PATH_SIZE];
+	size_t i = 0;
+	int file;
+
+	(void)state;
+	while (listing_scene_messages[i].control == NULL)
+		i++;
+	queue_store_path(listing_scene_store, QUEUE_INFO, NULL, listing_scene_numbers[i], path);
+	file = os_file_open(queue_store_directory(listing_scene_store), path, OS_FILE_WRITE);
+	assert_true(file >= 0);
+	assert_int_equal(ftruncate(file, 0), 0);
+	os_file_close(file);
+	survey = survey_all();
+	assert_int_equal(listing_survey_result(survey)->messages, LISTING_SCENE_MESSAGES);
+	assert_int_equal(listing_survey_result(survey)->unread, 1);
+	listing_survey_free(survey);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_place_has_its_messages),
+		cmocka_unit_test(no_step_takes_long),
+		cmocka_unit_test(what_is_unreadable_is_counted), /* last: it damages one */
+	};
+
+	return cmocka_run_group_tests(tests, listing_scene_open, listing_scene_close);
+}
