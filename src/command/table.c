@@ -2,6 +2,7 @@
 /* The table of commands, from which --help, the manual and completion derive. */
 #include "command/directory/directory.h"
 #include "command/mailbox.h"
+#include "command/nodes/nodes.h"
 #include "command/queue/queue.h"
 #include "command/sendmail/options.h"
 #include "queue/inject/message.h"
@@ -122,6 +123,15 @@ const struct command commands[] = {
 	 command_run_sub, NULL, NULL, command_directory_subcommands},
 	{"node", "[ARGUMENT ...]", "Shows and changes the nodes that hand mail over to each other.",
 	 "", command_run_sub, NULL, NULL, command_node_subcommands},
+	{"nodes", "[NODE ...]",
+	 "Shows all nodes in one picture: how each is, and in what they differ.",
+	 "Each node is asked over the connections by which mail is handed over. It says what is "
+	 "in\n"
+	 "its queue and what that waits for, how much mail came and went in the last minute, and\n"
+	 "which versions of Stagepost, of the configuration and of the directory's data it has. "
+	 "One\n"
+	 "that does not answer within two seconds is shown with the reason.\n",
+	 command_nodes, command_nodes_options, command_nodes_exits, NULL},
 	{"mailbox", "", command_mailbox_summary, command_mailbox_help, command_mailbox,
 	 command_mailbox_options, command_mailbox_exits, command_mailbox_subcommands},
 	{"trace", "ID [LOGFILE ...]", "Follows a message, or a client's session, through the logs.",

@@ -60,6 +60,9 @@ static void make_links(struct manager *manager)
 	manager->queue =
 		queue_link_new(loop, peers->queue_path, peers->token, &manager_hear_queue, manager);
 	manager->said = said_new();
+	manager->status =
+		status_new(loop, manager->store, manager->helpers, &manager_hear_status, manager);
+	manager->answers = answers_new(loop, manager->helpers);
 	manager->orders = orders_new(loop, peers->notify, peers->owner, command_carry_out, manager);
 }
 
@@ -73,6 +76,7 @@ struct manager *manager_new(struct os_loop *loop, struct queue_store *store,
 	manager->store = store;
 	manager->config = config;
 	manager->peers = *peers;
+	manager->started_us = os_clock_wall_us();
 	manager->share.limit = SHARE_UNITS;
 	manager->ready = ready;
 	manager->ready_context = context;
@@ -111,6 +115,7 @@ void manager_stop(struct manager *manager, void (*done)(void *context), void *co
 {
 	manager->is_stopping = true;
 	scan_stop(manager->scan);
+	status_stop(manager->status);
 	cleaning_free(manager->cleaning);
 	manager->cleaning = NULL;
 	gate_stop(manager->gate);
@@ -137,6 +142,8 @@ void manager_free(struct manager *manager)
 	helpers_free(manager->helpers);
 	handed_free(manager->handed);
 	orders_free(manager->orders);
+	answers_free(manager->answers);
+	status_free(manager->status);
 	said_free(manager->said);
 	cleaning_free(manager->cleaning);
 	scan_free(manager->scan);

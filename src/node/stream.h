@@ -6,7 +6,7 @@
  * A frame is that of directory/wire/frame.h: a netstring of words, the first of which is the verb.
  * "take" is followed by two more netstrings: the control text of a package, and its data.
  *
- *   receiver, at once   hello 1 NAME
+ *   receiver, at once   hello 1 NAME status     it answers "status"; an older one says only NAME
  *   sender              hello 1 NAME EPOCH RUN CONNECTION
  *   receiver            old EPOCH RUN CONNECTION     refused: it has seen that, which is higher
  *                       kept PACKAGE NUMBERS ...     what is here, and not settled; may repeat;
@@ -18,6 +18,9 @@
  *   sender              settled PACKAGE ...          it has none of them any more, durably
  *                       drop PACKAGE ...             the same, and another node has it, too
  *                       ping                         answered by pong; not inside of a take
+ *                       status [MESSAGE]             only after ready, and after the last answer:
+ *                                                    what does it know of itself, and of MESSAGE?
+ *   receiver            status TEXT                  an object of JSON (node/status.h)
  *   both                bye TEXT                     why the connection is closed, for people
  *
  * PACKAGE: mail/package.h. Unknown verbs are skipped, and words that follow the known ones.
@@ -36,6 +39,7 @@ enum {
 	NODE_TEXT_MAX = 1 << 20,      /* bytes of a package's control text */
 	NODE_PACKAGES_IN_FLIGHT = 64, /* taken, and not answered */
 	NODE_NAMES_MAX = 256,         /* packages in one frame */
+	NODE_STATUS_MAX = 32 * 1024,  /* bytes of the answer to "status" */
 };
 
 struct node_stream_handler {

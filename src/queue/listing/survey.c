@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 #include "queue/listing/survey.h"
 #include "base/panic.h"
-#include "os/file/file.h"
 #include "queue/update.h"
+#include "queue/walk.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,17 +19,13 @@ struct listing_survey {
 	struct listing_survey_result result;
 	struct survey_folder folders[LISTING_SURVEY_PLACES_MAX];
 	struct listing_survey_place places[LISTING_SURVEY_PLACES_MAX]; /* of these */
-	size_t folder;     /* that is counted now */
-	uint32_t x;        /* its directory that is listed next */
-	uint64_t *numbers; /* owned: messages of the last one, which are read */
-	size_t number_count;
-	size_t number_capacity;
-	size_t next; /* of these */
+	size_t folder;                                                 /* that is counted now */
+	struct queue_walk walk;
+	bool is_walking; /* through it */
 	uint64_t reads;
-	struct buffer text; /* of a file */
 };
 
-static bool add_survey_folder(struct listing_survey *survey, enum queue_folder folder,
+static void add_survey_folder(struct listing_survey *survey, enum queue_folder folder,
 			      const char *name)
 {
 	size_t i = survey->result.place_count;
@@ -38,23 +34,16 @@ static bool add_survey_folder(struct listing_survey *survey, enum queue_folder f
 						     : name;
 
 	if (i == LISTING_SURVEY_PLACES_MAX)
-		return false;
+		return;
 	survey->folders[i].folder = folder;
 	snprintf(survey->folders[i].name, sizeof survey->folders[i].name, "%s", name);
 	snprintf(survey->places[i].name, sizeof survey->places[i].name, "%s%s",
 		 folder == QUEUE_LOCAL ? "local " : "", title);
 	survey->result.place_count++;
-	return true;
 }
 
-static int add_survey_service(void *context, const char *name)
-{
-	if (queue_service_is_valid(str_from(name)))
-		(void)add_survey_folder(context, QUEUE_LOCAL, name);
-	return 0;
-}
-
-struct listing_survey *listing_survey_new(struct queue_store *store)
+struct listing_survey *listing_survey_new(struct queue_store *store, const char *const *services,
+					  size_t service_count)
 {
 	struct listing_survey *survey = memory_alloc_zero(1, sizeof *survey);
 
@@ -62,10 +51,13 @@ struct listing_survey *listing_survey_new(struct queue_store *store)
 	survey->result.places = survey->places;
 	for (enum mail_stage stage = 0; stage < MAIL_STAGE_COUNT; stage++) {
 		survey->folders[survey->result.place_count].stage = stage;
-		(void)add_survey_folder(survey, QUEUE_TODO, mail_stage_name(stage));
+		add_survey_folder(survey, QUEUE_TODO, mail_stage_name(stage));
 	}
-	(void)add_survey_folder(survey, QUEUE_INFO, "");
-	(void)add_survey_folder(survey, QUEUE_REMOTE, "");
+	add_survey_folder(survey, QUEUE_INFO, "");
+	add_survey_folder(survey, QUEUE_REMOTE, "");
+	for (size_t i = 0; i < service_count; i++)
+		if (queue_service_is_valid(str_from(services[i])))
+			add_survey_folder(survey, QUEUE_LOCAL, services[i]);
 	return survey;
 }
 
@@ -73,8 +65,8 @@ void listing_survey_free(struct listing_survey *survey)
 {
 	if (survey == NULL)
 		return;
-	buffer_clear(&survey->text);
-	free(survey->numbers);
+	if (survey->is_walking)
+		queue_walk_end(&survey->walk);
 	free(survey);
 }
 
@@ -83,103 +75,66 @@ const struct listing_survey_result *listing_survey_result(const struct listing_s
 	return &survey->result;
 }
 
-/* --- what a file says --- */
-
-/* Its birth and size from the lines of an envelope; false: it has none of its own. */
-static bool read_survey_lines(struct str text, struct mail_id *id_out, uint64_t *size_out)
-{
-	bool has_id = false;
-	bool has_size = false;
-	struct str line;
-
-	while (text.length > 0 && str_split(&text, '\n', &line) && !str_equal(line, STR("end:"))) {
-		if (str_starts_with(line, STR("id: ")))
-			has_id = mail_id_parse(str_skip(line, strlen("id: ")), id_out);
-		else if (str_starts_with(line, STR("size: ")))
-			has_size = str_to_u64(str_skip(line, strlen("size: ")), size_out);
-	}
-	return has_id && has_size;
-}
-
-/* What has ended meanwhile is not there: no error, and what cannot be read is UNREAD. */
+/* What has ended meanwhile is not there, what cannot be read is UNREAD: neither is an error. */
 static void read_surveyed_message(struct listing_survey *survey, uint64_t number)
 {
 	const struct survey_folder *folder = &survey->folders[survey->folder];
 	const enum mail_stage *stage = folder->folder == QUEUE_TODO ? &folder->stage : NULL;
 	struct listing_survey_result *result = &survey->result;
-	struct mail_id id = {0, 0};
-	uint64_t size = 0;
+	struct queue_control *control;
+	int64_t born_us;
 
-	buffer_reset(&survey->text);
-	survey->reads++;
-	if (queue_update_read(survey->store, stage, number, &survey->text) < 0 ||
-	    !read_survey_lines(buffer_view(&survey->text), &id, &size) || id.number != number) {
+	if (survey->reads++ >= LISTING_SURVEY_READS_MAX ||
+	    queue_update_load(survey->store, stage, number, &control, NULL) < 0) {
 		result->unread++;
 		return;
 	}
-	result->bytes += size;
-	if (result->oldest_us == 0 || id.born_us < result->oldest_us)
-		result->oldest_us = id.born_us;
+	born_us = control->envelope->id.born_us;
+	result->bytes += control->envelope->size;
+	if (result->oldest_us == 0 || born_us < result->oldest_us)
+		result->oldest_us = born_us;
+	queue_control_free(control);
 }
 
-/* --- steps --- */
-
-static int note_surveyed_number(void *context, uint64_t number)
+static void count_surveyed_message(struct listing_survey *survey, uint64_t number)
 {
-	struct listing_survey *survey = context;
 	enum queue_folder folder = survey->folders[survey->folder].folder;
 
 	survey->places[survey->folder].messages++;
 	if (folder != QUEUE_TODO && folder != QUEUE_INFO)
-		return 0;
+		return;
 	survey->result.messages++;
-	survey->numbers = memory_grow(survey->numbers, survey->number_count,
-				      &survey->number_capacity, sizeof *survey->numbers);
-	survey->numbers[survey->number_count++] = number;
-	return 0;
+	read_surveyed_message(survey, number);
 }
 
-static int list_surveyed_directory(struct listing_survey *survey)
+static void begin_surveyed_folder(struct listing_survey *survey)
 {
 	const struct survey_folder *folder = &survey->folders[survey->folder];
-	const char *name = folder->name[0] != '\0' ? folder->name : NULL;
-	int result;
 
-	if (survey->x == 0 && folder->folder == QUEUE_REMOTE) {
-		result = os_file_list(queue_store_directory(survey->store), "local",
-				      add_survey_service, survey);
-		if (result < 0)
-			return result;
-	}
-	survey->number_count = survey->next = 0;
-	result = queue_store_each_part(survey->store, folder->folder, name, survey->x,
-				       note_surveyed_number, NULL, survey);
-	survey->x++;
-	return result;
+	queue_walk_begin(&survey->walk, survey->store, folder->folder,
+			 folder->name[0] != '\0' ? folder->name : NULL);
+	survey->is_walking = true;
 }
 
 int listing_survey_step(struct listing_survey *survey)
 {
+	uint64_t number;
 	int result;
 
-	if (survey->next < survey->number_count) {
-		for (unsigned i = 0; i < LISTING_SURVEY_READS_A_STEP &&
-				     survey->next < survey->number_count;
-		     i++) {
-			if (survey->reads < LISTING_SURVEY_READS_MAX)
-				read_surveyed_message(survey, survey->numbers[survey->next]);
-			else
-				survey->result.unread++;
-			survey->next++;
-		}
-		return 1;
-	}
-	if (survey->x == queue_store_split(survey->store)) {
-		survey->x = 0;
-		survey->folder++;
-	}
 	if (survey->folder == survey->result.place_count)
 		return 0;
-	result = list_surveyed_directory(survey);
-	return result < 0 ? result : 1;
+	if (!survey->is_walking)
+		begin_surveyed_folder(survey);
+	result = queue_walk_next(&survey->walk, &number, NULL);
+	/* a power failure may have taken a service's directories (queue_store_add_service()) */
+	if (result == -ENOENT && survey->folders[survey->folder].folder == QUEUE_LOCAL)
+		return 1;
+	if (result > 0)
+		count_surveyed_message(survey, number);
+	if (result != 0)
+		return result;
+	queue_walk_end(&survey->walk);
+	survey->is_walking = false;
+	survey->folder++;
+	return 1;
 }

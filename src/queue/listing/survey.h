@@ -11,9 +11,8 @@
 #include "queue/store.h"
 
 enum {
-	LISTING_SURVEY_PLACES_MAX = 512,     /* services beyond are not counted */
-	LISTING_SURVEY_READS_MAX = 1000000,  /* messages whose age and size are read */
-	LISTING_SURVEY_READS_A_STEP = 16,
+	LISTING_SURVEY_PLACES_MAX = 512,    /* services beyond are not counted */
+	LISTING_SURVEY_READS_MAX = 1000000, /* messages whose age and size are read */
 };
 
 struct listing_survey;
@@ -34,9 +33,10 @@ struct listing_survey_result {
 	uint64_t unread;   /* messages whose age and size are not known */
 };
 
-/* STORE is borrowed. */
-struct listing_survey *listing_survey_new(struct queue_store *store);
-/* Lists one directory, or reads a few files. 1: there is more to do; 0: it is complete; -errno. */
+/* STORE is borrowed. SERVICES: the names of those whose folders are counted, copied. */
+struct listing_survey *listing_survey_new(struct queue_store *store, const char *const *services,
+					  size_t service_count);
+/* Looks at one message. 1: there is more to do; 0: it is complete; -errno. */
 MUST_CHECK int listing_survey_step(struct listing_survey *survey);
 /* Complete only when a step has said so. */
 const struct listing_survey_result *listing_survey_result(const struct listing_survey *survey);
