@@ -19,7 +19,7 @@ build/build.ninja:
 	meson setup build -Dbuildtype=release -Dwhole=$(WHOLE)
 
 .DEFAULT_GOAL := all
-.PHONY: by-files all tree run test check lint format coverage bench burst big crash cost damage kill freeze faults calls smuggle hostile \
+.PHONY: by-files all tree run test check lint format coverage bench bench-nodes burst big crash cost damage kill freeze faults calls smuggle hostile \
 	partition once upgrades world world-finds world-long mutants drawn reproducible soak model model-handover fuzz inside reliability reliability-page install uninstall \
 	fresh clean deb help packages clang
 
@@ -64,6 +64,9 @@ coverage: ## lines and branches that the tests inside Meson reach
 bench: tree ## measure beside Postfix
 	@tests/bench/run
 	@tests/bench/run --directory
+
+bench-nodes: tree ## mail over two nodes beside two Postfix, more nodes, and a node that is drained
+	@tests/bench/run --nodes
 
 burst: tree ## bursts to slow, mute, dead, greylisting and huge destinations, beside Postfix
 	@tests/bench/run --burst

@@ -83,6 +83,7 @@ struct mail_envelope {
 	struct str handed; /* NODE/PACKAGE: who handed it over, and the name of its package */
 	struct str origin; /* NODE/ID: the node where it was queued first, and its id there */
 	unsigned via;      /* hops between nodes so far */
+	bool is_held;      /* it was held where it was handed over from: it is held here, too */
 	struct mail_recipient *recipients;
 	size_t recipient_count;
 	size_t recipient_capacity;

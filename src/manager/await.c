@@ -155,10 +155,19 @@ static int64_t hold_due(const struct message *message, const struct trigger *hol
 	return trigger_knows_until(hold) || return_us < again_us ? return_us : again_us;
 }
 
+/* Held mail waits only to be released, but on a node that is drained: for other nodes, too. */
+static bool awaits_nodes(const struct trigger *trigger)
+{
+	enum queue_trigger_kind kind =
+		trigger != NULL ? queue_trigger_kind(trigger_name(trigger)) : QUEUE_TRIGGER_OTHER;
+
+	return kind == QUEUE_TRIGGER_NODES || kind == QUEUE_TRIGGER_NODE;
+}
+
 enum message_state await(struct manager *manager, struct message *message)
 {
 	struct trigger *trigger = common_trigger(manager, message);
-	struct trigger *hold = deliver_hold_of(manager, message->id);
+	struct trigger *hold = hold_find(manager, message->id);
 	int64_t notice_us = notice_delay_due_us(message->control, manager->config);
 	int64_t latest_us = message_latest_us(manager, message);
 	int64_t due_us = await_due(manager, message);
@@ -168,7 +177,7 @@ enum message_state await(struct manager *manager, struct message *message)
 		due_us = notice_us;
 	if (notice_us < latest_us)
 		latest_us = notice_us;
-	if (hold != NULL)
+	if (hold != NULL && !awaits_nodes(trigger))
 		return await_with(manager, message, trigger_waiters(hold), hold_due(message, hold));
 	if (trigger != NULL)
 		return await_trigger(manager, message, trigger, latest_us);

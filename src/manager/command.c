@@ -71,7 +71,7 @@ static enum order_code set_hold(const struct request *request)
 	if (until.length > 0 &&
 	    (!queue_trigger_name_is_valid(until) || queue_trigger_name_is_ours(until)))
 		return ORDER_NO_UNTIL_NAME;
-	if (deliver_any_hold_of(request->manager, request->id) != NULL)
+	if (hold_find_any(request->manager, request->id) != NULL)
 		return until.length > 0 ? ORDER_IS_HELD : ORDER_OK;
 	if (until.length > 0 &&
 	    triggers_set(triggers, until, STR("messages are held until it")) == NULL)
@@ -108,7 +108,7 @@ static enum order_code hold_message(const struct request *request)
 
 static enum order_code release_message(const struct request *request)
 {
-	struct trigger *trigger = deliver_any_hold_of(request->manager, request->id);
+	struct trigger *trigger = hold_find_any(request->manager, request->id);
 
 	if (trigger == NULL)
 		return ORDER_NOT_HELD;
@@ -147,7 +147,7 @@ static enum order_code retry_message(const struct request *request)
 	struct manager *manager = request->manager;
 	struct transport_pause pause;
 
-	if (deliver_hold_of(manager, request->id) != NULL)
+	if (hold_find(manager, request->id) != NULL)
 		return ORDER_IS_HELD;
 	if (request->message != NULL)
 		retry_awake(manager, request->message);

@@ -18,7 +18,7 @@ static const int64_t RECORD_AGAIN_MAX_US = 10 * MINUTE_US;
 static enum message_state remove_all(struct manager *manager, struct message *message,
 				     enum queue_remove kind)
 {
-	struct trigger *hold = deliver_any_hold_of(manager, message->id);
+	struct trigger *hold = hold_find_any(manager, message->id);
 
 	log_event(EVENT_MESSAGE_DONE, log_id(message->id));
 	if (hold != NULL)
@@ -269,6 +269,13 @@ static void record_release(struct message *message)
 	message->was_released = false;
 }
 
+/* Another node holds it, too, if it gets it. */
+static bool is_kept_by_hold(struct manager *manager, const struct message *message)
+{
+	return !handed_is_draining(manager->handed) &&
+	       hold_find(manager, message->id) != NULL;
+}
+
 enum message_state decide(struct manager *manager, struct message *message)
 {
 	struct waiters *crowded = NULL;
@@ -277,7 +284,7 @@ enum message_state decide(struct manager *manager, struct message *message)
 
 	carry_out_order(manager, message);
 	package_take_back(manager, message);
-	deliver_end_hold(manager, message->id);
+	hold_end_if_over(manager, message->id);
 	is_missed = outcome_is_missed(&message->control->envelope->deadline, os_clock_wall_us());
 	requeued = manager->is_stopping || is_missed ? NULL : remap_envelope(message->control);
 	if (requeued != NULL)
@@ -285,7 +292,7 @@ enum message_state decide(struct manager *manager, struct message *message)
 	if (message_has_new_map(message) || /* do not try what is not on the disk */
 	    package_must_be_recorded(manager, message))
 		return record_soon(manager, message);
-	if (manager->is_stopping || (!is_missed && deliver_hold_of(manager, message->id) != NULL) ||
+	if (manager->is_stopping || (!is_missed && is_kept_by_hold(manager, message)) ||
 	    must_report_delay(manager, message))
 		return settle_message(manager, message);
 	if (message->is_requeued)

@@ -17,30 +17,11 @@ static const int64_t UNCONFIGURED_US = 10 * MINUTE_US;
 
 /* --- what blocks it --- */
 
-struct trigger *deliver_any_hold_of(struct manager *manager, struct mail_id message)
-{
-	char id[MAIL_ID_SIZE];
-	char name[MAIL_ID_SIZE + 8];
-
-	if (!triggers_have_any(manager->triggers)) /* nearly always, and it is asked often */
-		return NULL;
-	mail_id_format(message, id);
-	snprintf(name, sizeof name, "hold.%s", id);
-	return triggers_find(manager->triggers, str_from(name));
-}
-
-struct trigger *deliver_hold_of(struct manager *manager, struct mail_id message)
-{
-	struct trigger *hold = deliver_any_hold_of(manager, message);
-
-	return hold != NULL && triggers_until(manager->triggers, hold).length == 0 ? hold : NULL;
-}
-
 /* The event that the whole message waits for: named by its hold, or by its envelope. */
 static struct trigger *event_awaited_by_message(struct manager *manager,
 						const struct message *message)
 {
-	struct trigger *hold = deliver_any_hold_of(manager, message->id);
+	struct trigger *hold = hold_find_any(manager, message->id);
 	struct trigger *event = NULL;
 
 	if (hold != NULL)
@@ -48,18 +29,6 @@ static struct trigger *event_awaited_by_message(struct manager *manager,
 	return event != NULL
 		       ? event
 		       : triggers_find(manager->triggers, message->control->envelope->trigger);
-}
-
-void deliver_end_hold(struct manager *manager, struct mail_id message)
-{
-	struct trigger *hold = deliver_any_hold_of(manager, message);
-	struct str until;
-
-	if (hold == NULL)
-		return;
-	until = triggers_until(manager->triggers, hold);
-	if (until.length > 0 && triggers_find(manager->triggers, until) == NULL)
-		triggers_release(manager->triggers, hold);
 }
 
 static struct str domain_of_recipient(struct str address, struct mail_domain *name)
@@ -95,8 +64,8 @@ static struct trigger *obstacle_of(struct manager *manager, const struct queue_d
 
 	if (transport == NULL)
 		return NULL;
-	return (struct trigger *)(uintptr_t)transport_obstacle(transport,
-							       destination_of(manager, delivery, &name));
+	return (struct trigger *)(uintptr_t)transport_obstacle(
+		transport, destination_of(manager, delivery, &name));
 }
 
 void deliver_note_wait(const struct queue_delivery *delivery, struct trigger *trigger)
@@ -108,8 +77,7 @@ void deliver_note_wait(const struct queue_delivery *delivery, struct trigger *tr
 }
 
 /* What another node is to deliver does not wait for what this one could not reach. */
-static bool is_awaited_trigger(const struct manager *manager,
-			       const struct queue_delivery *delivery)
+static bool is_awaited_trigger(const struct manager *manager, const struct queue_delivery *delivery)
 {
 	enum queue_trigger_kind kind;
 
@@ -186,12 +154,20 @@ static void expire_delivery(struct message *message, uint32_t index, int64_t now
 	message->news[index] |= RECORDER_OUTCOME;
 }
 
+/* Whether another node is to have it, and not only try it: that may be done at any time. */
+static bool is_leaving(const struct manager *manager, const struct queue_delivery *delivery)
+{
+	return handed_is_draining(manager->handed) &&
+	       *package_group_of_delivery(manager, delivery) != '\0';
+}
+
 /* Whether the delivery must be tried now. */
 static bool is_delivery_due(struct manager *manager, struct message *message, uint32_t index,
 			    int64_t now_us)
 {
 	const struct queue_delivery *delivery = &message->control->deliveries[index];
 	const struct mail_envelope *envelope = message->control->envelope;
+	bool leaves = is_leaving(manager, delivery);
 
 	if (!outcome_is_open(delivery))
 		return false;
@@ -199,14 +175,15 @@ static bool is_delivery_due(struct manager *manager, struct message *message, ui
 		expire_delivery(message, index, now_us);
 		return false;
 	}
-	if (outcome_is_postponed(delivery, envelope->release_us, now_us))
+	if (!leaves && (outcome_is_postponed(delivery, envelope->release_us, now_us) ||
+			hold_find(manager, message->id) != NULL))
 		return false;
 	if (deliver_blocked_by(manager, message, delivery) != NULL) {
 		if (is_too_old_to_wait(manager, message, now_us))
 			expire_delivery(message, index, now_us);
 		return false;
 	}
-	return delivery->outcome == QUEUE_PENDING ||
+	return leaves || delivery->outcome == QUEUE_PENDING ||
 	       schedule_until(delivery->changed_us, delivery->until_us, now_us) <= now_us;
 }
 

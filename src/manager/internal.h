@@ -22,6 +22,7 @@
  *   unmapped.c   asks where recipients go, and waits for the directory
  *   await.c      what a message waits for that can do nothing now
  *   deliver.c    which of its deliveries must be tried now
+ *   hold.c       whether an operator holds it
  *   message.c    the messages that are awake
  *   outcome.c    what becomes of a delivery
  *   tally.c      how often something has happened
@@ -121,12 +122,19 @@ void deliver_make_due(struct manager *manager, struct message *message, int64_t 
 /* MESSAGE was requeued: a trigger of one of its destinations may be due to an old route, so this
  * message becomes the probe. */
 void deliver_probe(struct manager *manager, struct message *message);
+
+/* --- hold.c --- */
+
 /* The trigger hold.ID of the message, which no other message waits for; NULL: it is not held. */
-struct trigger *deliver_any_hold_of(struct manager *manager, struct mail_id message);
+struct trigger *hold_find_any(struct manager *manager, struct mail_id message);
 /* The same, but only for a hold that does not end with another trigger. */
-struct trigger *deliver_hold_of(struct manager *manager, struct mail_id message);
+struct trigger *hold_find(struct manager *manager, struct mail_id message);
 /* Releases a hold that ends with another trigger, if that one is no longer set. */
-void deliver_end_hold(struct manager *manager, struct mail_id message);
+void hold_end_if_over(struct manager *manager, struct mail_id message);
+
+/* MESSAGE, at S4, was held at the node that handed it over, and is held here. If it is released before
+ * it is at S5, it is held once more after a restart. */
+void hold_take_over(struct manager *manager, const struct message *message);
 
 /* --- await.c --- */
 

@@ -333,9 +333,12 @@ static enum message_event event_of_reading(const struct message *message, int er
 		return MESSAGE_UNREADABLE;
 	if (!message->control->is_mapped)
 		return is_given_up(message) ? MESSAGE_MAPPED : MESSAGE_NOT_MAPPED;
-	/* a new one was mapped by another node, and has no control file */
-	return message_facts_are_s4(message->facts) && !message->is_new ? MESSAGE_HALF_MAPPED
-									: MESSAGE_MAPPED;
+	/* a new one was mapped by another node, and has no control file: it needs one if there is
+	 * something to remember */
+	return message_facts_are_s4(message->facts) &&
+			       (!message->is_new || message_has_news(message))
+		       ? MESSAGE_HALF_MAPPED
+		       : MESSAGE_MAPPED;
 }
 
 static void begin_life_of_message(struct manager *manager, struct message *message, struct str text)

@@ -4,6 +4,7 @@
 #include "base/panic.h"
 #include "base/timestamp.h"
 #include "manager/internal.h"
+#include "manager/package.h"
 #include "os/clock.h"
 #include <stdlib.h>
 
@@ -98,6 +99,7 @@ void manager_configure(struct manager *manager, const struct config *config)
 	manager->config = config;
 	transports_configure(manager->transports, config);
 	handed_configure(manager->handed, config);
+	package_update_transports(manager);
 	triggers_configure(manager->triggers, config->probe_delay_us);
 	reporter_configure(manager->reporter, config);
 	scan_configure(manager->scan, scan_times(config));

@@ -114,6 +114,22 @@ static void take_mapped_deliveries(struct manager *manager, struct message *mess
 	message_weigh(manager, message, share_of_message(count), false);
 }
 
+/* At S4 they come from another node, with what it has tried: the control file has yet to say so. */
+static void take_written_deliveries(struct manager *manager, struct message *message)
+{
+	const struct queue_control *control = message->control;
+
+	take_mapped_deliveries(manager, message, control->deliveries, control->delivery_count);
+	if (!message_facts_are_s4(message->facts))
+		return;
+	for (size_t i = 0; i < control->delivery_count; i++) {
+		if (control->deliveries[i].outcome != QUEUE_PENDING)
+			message->news[i] |= RECORDER_OUTCOME;
+		if (control->deliveries[i].delayed_us > 0)
+			message->news[i] |= RECORDER_DELAY;
+	}
+}
+
 /* Whether an order maps it again. What was mapped to "none" only because the directory was away was
  * at no host, and waits behind others. */
 static bool had_route(const struct queue_control *control)
@@ -199,9 +215,10 @@ int message_read(struct manager *manager, struct message *message, struct str te
 	message->facts.is_found = false;
 	if (message->control->envelope->trigger.length > 0) /* set by whoever queued it */
 		triggers_look(manager->triggers, message->control->envelope->trigger);
+	if (message_facts_are_s4(message->facts) && message->control->envelope->is_held)
+		hold_take_over(manager, message);
 	if (message->control->is_mapped)
-		take_mapped_deliveries(manager, message, message->control->deliveries,
-				       message->control->delivery_count);
+		take_written_deliveries(manager, message);
 	else
 		message_weigh(manager, message,
 			      share_of_message(message->control->envelope->recipient_count), true);

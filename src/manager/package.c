@@ -29,6 +29,15 @@ const char *package_group_of(const struct manager *manager, const struct job *jo
 	return handed_group_of(manager->handed, transport_name(job_transport(job)));
 }
 
+void package_update_transports(struct manager *manager)
+{
+	struct transport *transport = NULL;
+
+	while ((transport = transports_next(manager->transports, transport)) != NULL)
+		transport_hand_over(transport, *handed_group_of(manager->handed,
+								transport_name(transport)) != '\0');
+}
+
 static bool is_at_s4(const struct message *message)
 {
 	return message->facts.place == MESSAGE_AT_S4;
@@ -77,10 +86,11 @@ bool package_may_go(const struct job *job)
 size_t package_size_of(const struct mail_recipient *recipient,
 		       const struct queue_delivery *delivery)
 {
-	enum { RECORDS = 160 }; /* their words, numbers and checksums */
+	enum { RECORDS = 320 }; /* their words, numbers, times and checksums */
 
-	return RECORDS + recipient->address.length + recipient->original.length +
-	       delivery->address.length + delivery->service.length + delivery->server.length;
+	return RECORDS + delivery->status.length + delivery->text.length +
+	       recipient->address.length + recipient->original.length + delivery->address.length +
+	       delivery->service.length + delivery->server.length;
 }
 
 static int compare_package_deliveries(const void *a, const void *b)
@@ -91,7 +101,17 @@ static int compare_package_deliveries(const void *a, const void *b)
 	return left->number < right->number ? -1 : left->number > right->number;
 }
 
-/* The deliveries of JOB as the other node gets them: nothing was tried. */
+/* What delayed a delivery here, but not on the way to its destination: the other node goes on with
+ * that. Whether this one could be reached is nobody else's business. */
+static bool was_tried_here(const struct queue_delivery *delivery)
+{
+	enum queue_trigger_kind kind = queue_trigger_kind(delivery->trigger);
+
+	return delivery->outcome == QUEUE_WAIT && delivery->attempts > 0 &&
+	       kind != QUEUE_TRIGGER_NODES && kind != QUEUE_TRIGGER_NODE;
+}
+
+/* The deliveries of JOB as the other node gets them. A trigger is set here, not there. */
 static struct queue_delivery *copy_deliveries(const struct job *job)
 {
 	struct queue_delivery *copies = memory_alloc(job->delivery_count * sizeof *copies);
@@ -105,7 +125,17 @@ static struct queue_delivery *copy_deliveries(const struct job *job)
 						    .route = delivery->route,
 						    .service = delivery->service,
 						    .server = delivery->server,
-						    .address = delivery->address};
+						    .address = delivery->address,
+						    .trigger = STR(""),
+						    .delayed_us = delivery->delayed_us};
+		if (!was_tried_here(delivery))
+			continue;
+		copies[i].outcome = QUEUE_WAIT;
+		copies[i].attempts = delivery->attempts;
+		copies[i].changed_us = delivery->changed_us;
+		copies[i].until_us = delivery->until_us;
+		copies[i].status = delivery->status;
+		copies[i].text = delivery->text;
 	}
 	qsort(copies, job->delivery_count, sizeof *copies, compare_package_deliveries);
 	return copies;
@@ -121,12 +151,13 @@ static bool has_recipient(const struct queue_delivery *deliveries, size_t count,
 
 /* The envelope with the recipients of DELIVERIES only. */
 static int write_envelope_for(const struct queue_control *control,
-			      const struct queue_delivery *deliveries, size_t count,
+			      const struct queue_delivery *deliveries, size_t count, bool is_held,
 			      struct buffer *out)
 {
 	struct mail_envelope envelope = *control->envelope;
 	int error;
 
+	envelope.is_held = is_held;
 	envelope.recipients = memory_alloc(envelope.recipient_count * sizeof *envelope.recipients);
 	envelope.recipient_count = 0;
 	for (size_t i = 0; i < control->envelope->recipient_count; i++)
@@ -138,33 +169,47 @@ static int write_envelope_for(const struct queue_control *control,
 	return error;
 }
 
-static int write_package_text(const struct job *job, const struct queue_delivery *deliveries,
-			      struct buffer *out)
+/* A stage's package has no map: what was tried was to hand it over. */
+static int write_package_records(const struct job *job, struct queue_delivery *deliveries,
+				 struct buffer *out)
 {
 	const struct queue_control *control = job->message->control;
 	enum mail_stage stage;
 	bool is_mapped = !mail_stage_parse(str_from(transport_name(job_transport(job))), &stage);
+	struct queue_control tried = {.deliveries = deliveries,
+				      .delivery_count = is_mapped ? job->delivery_count : 0};
+	int error = 0;
+
+	if (is_mapped)
+		error = queue_control_write_map(out, deliveries, job->delivery_count,
+						control->directory_version);
+	return error == 0 ? queue_control_write_tried(out, &tried) : error;
+}
+
+static int write_package_text(const struct job *job, struct queue_delivery *deliveries,
+			      bool is_held, struct buffer *out)
+{
+	const struct queue_control *control = job->message->control;
 	size_t end;
-	int error = write_envelope_for(control, deliveries, job->delivery_count, out);
+	int error = write_envelope_for(control, deliveries, job->delivery_count, is_held, out);
 
 	if (error < 0)
 		return error;
 	queue_checksum_add_head(out, buffer_view(out), control->data_checksum);
 	end = out->length;
-	if (is_mapped)
-		error = queue_control_write_map(out, deliveries, job->delivery_count,
-						control->directory_version);
+	error = write_package_records(job, deliveries, out);
 	queue_checksum_add_records(out, end, control->envelope->id.born_us);
 	return error;
 }
 
-int package_pack(const struct manager *manager, const struct job *job, struct buffer *body)
+int package_pack(struct manager *manager, const struct job *job, struct buffer *body)
 {
 	const struct message *message = job->message;
 	struct queue_delivery *deliveries = copy_deliveries(job);
 	struct buffer text CLEANUP(buffer_clear) = {0};
 	char name[MAIL_PACKAGE_SIZE];
-	int error = write_package_text(job, deliveries, &text);
+	int error =
+		write_package_text(job, deliveries, hold_find(manager, message->id) != NULL, &text);
 
 	mail_package_format((struct mail_package){message->id,
 						  is_whole_package(job) ? 0 : deliveries[0].number},

@@ -17,6 +17,8 @@ const char *package_group_of(const struct manager *manager, const struct job *jo
 /* The same for DELIVERY. */
 const char *package_group_of_delivery(const struct manager *manager,
 				      const struct queue_delivery *delivery);
+/* The configuration, or the groups of this node, may be others than before. */
+void package_update_transports(struct manager *manager);
 /* Bytes that DELIVERY may need in a HAND, besides IPC_JOB_HEAD_MAX for all. */
 size_t package_size_of(const struct mail_recipient *recipient,
 		       const struct queue_delivery *delivery);
@@ -26,7 +28,7 @@ bool package_must_be_recorded(struct manager *manager, const struct message *mes
 bool package_may_go(const struct job *job);
 /* Appends the body of JOB's HAND (ipc/job.h) without the content: 0; -errno: it cannot be
  * written. */
-MUST_CHECK int package_pack(const struct manager *manager, const struct job *job,
+MUST_CHECK int package_pack(struct manager *manager, const struct job *job,
 			    struct buffer *body);
 
 /* MESSAGE, at S4, is not mapped. True: it is now, because a node has all of it, or because nodes are

@@ -37,7 +37,7 @@
 enum {
 	NODE_PROTOCOL = 1,
 	NODE_TEXT_MAX = 1 << 20,      /* bytes of a package's control text */
-	NODE_PACKAGES_IN_FLIGHT = 64, /* taken, and not answered */
+	NODE_PACKAGES_IN_FLIGHT = 256, /* taken, and not answered */
 	NODE_NAMES_MAX = 256,         /* packages in one frame */
 	NODE_STATUS_MAX = 32 * 1024,  /* bytes of the answer to "status" */
 };

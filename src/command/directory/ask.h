@@ -11,7 +11,8 @@ struct directory_table_options {
 	struct command_options common;
 	const char *table;
 	bool replace;
-	bool yes; /* do not ask before something is removed */
+	bool yes;            /* do not ask before something is removed */
+	const char *timeout; /* of "node drain" */
 };
 
 #define DIRECTORY_TABLE_OPTION(words, help)                                             \

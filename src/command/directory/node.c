@@ -2,6 +2,8 @@
 /* stagepost node - shows and changes the nodes that hand mail over to each other. */
 #include "base/text/json.h"
 #include "command/directory/ask.h"
+#include "command/queue/drained.h"
+#include "command/queue/queue.h"
 #include "directory/client/nodes.h"
 #include "directory/record/key.h"
 #include "mail/text/text.h"
@@ -194,25 +196,98 @@ static bool parse_node_name(struct directory_asking *asking, int argc, char **ar
 	return check_node_name(asking);
 }
 
-static int set_node_state(const struct command *command, int argc, char **argv, const char *field)
+static int set_node_state(struct directory_asking *asking, const char *field)
 {
-	struct directory_asking asking = {.command = command, .options.table = TABLE};
 	const struct directory_record_fields changes = {.fields = {str_from(field)}, .count = 1};
 
-	if (!parse_node_name(&asking, argc, argv) ||
-	    !directory_asking_begin(&asking, directory_asking_changed))
-		return asking.status;
-	return directory_asking_merge(&asking, &changes, false);
+	if (!directory_asking_begin(asking, directory_asking_changed))
+		return asking->status;
+	return directory_asking_merge(asking, &changes, false);
+}
+
+/* --- draining --- */
+
+enum { NODE_DRAIN_LEFT = 4 }; /* exit status */
+
+static const int64_t DRAIN_TIMEOUT_US = 10 * MINUTE_US;
+static const int64_t CHANGE_IS_KNOWN_US = 2 * SECOND_US; /* to all nodes, or they are away */
+
+static int tell_node_is_drained(const struct config *config, const struct listing_left *left,
+				bool json)
+{
+	struct buffer out CLEANUP(buffer_clear) = {0};
+	bool is_drained = queue_is_drained(left);
+
+	if (json) {
+		queue_append_left_json(&out, left);
+	} else {
+		buffer_append_format(&out, "%s: ", config_node_name(config));
+		if (is_drained)
+			buffer_append_string(&out, "nothing is left");
+		else
+			queue_append_left(&out, left);
+		if (left->messages > 0)
+			buffer_append_string(&out, "; \"stagepost queue list\" says why");
+		buffer_append_format(&out, "%s\n",
+				     queue_is_served(config) ? "" : "; nothing runs there");
+	}
+	command_write(stdout, buffer_view(&out));
+	return is_drained ? COMMAND_OK : NODE_DRAIN_LEFT;
+}
+
+/* The node that is drained is this machine's. */
+static int wait_until_drained(const struct config *config, int64_t timeout_us, bool json)
+{
+	struct queue_store *store = command_queue_open_to_read(config);
+	const struct queue_draining draining = {.config = config,
+						.store = store,
+						.timeout_us = timeout_us,
+						.quiet_us = CHANGE_IS_KNOWN_US,
+						.is_silent = json};
+	struct listing_left left;
+	int error;
+
+	if (store == NULL)
+		return COMMAND_FAILED;
+	error = queue_wait_drained(&draining, &left);
+	queue_store_close(store);
+	return error < 0 ? command_queue_failed("drain", error)
+			 : tell_node_is_drained(config, &left, json);
+}
+
+static bool is_own_node(const struct config *config, const char *name)
+{
+	return strcasecmp(config_node_name(config), name) == 0;
 }
 
 static int run_node_drain(const struct command *command, int argc, char **argv)
 {
-	return set_node_state(command, argc, argv, "state draining");
+	struct directory_asking asking = {.command = command, .options.table = TABLE};
+	int64_t timeout_us = DRAIN_TIMEOUT_US;
+	struct config *config;
+	int status;
+
+	if (!parse_node_name(&asking, argc, argv))
+		return asking.status;
+	if (asking.options.timeout != NULL &&
+	    !command_parse_time(asking.options.timeout, &timeout_us))
+		return command_usage(command, "--timeout needs a time like 30s or 10m");
+	status = set_node_state(&asking, "state draining");
+	config = status == COMMAND_OK ? command_config(asking.options.common.config_file) : NULL;
+	if (config == NULL)
+		return status;
+	if (is_own_node(config, asking.key))
+		status = wait_until_drained(config, timeout_us, asking.options.common.json);
+	config_free(config);
+	return status;
 }
 
 static int run_node_activate(const struct command *command, int argc, char **argv)
 {
-	return set_node_state(command, argc, argv, "state active");
+	struct directory_asking asking = {.command = command, .options.table = TABLE};
+
+	return parse_node_name(&asking, argc, argv) ? set_node_state(&asking, "state active")
+						    : asking.status;
 }
 
 static bool may_forget_node(const struct directory_asking *asking)
@@ -255,6 +330,14 @@ static const struct command_option node_list_options[] = {
 	COMMAND_OPTION_END,
 };
 
+static const struct command_option node_drain_options[] = {
+	COMMAND_OPTION_CONFIG,
+	{"--timeout", "TIME", "wait so long at most (default: 10m; 0s: only begin)",
+	 offsetof(struct directory_table_options, timeout)},
+	COMMAND_OPTION_JSON("at the end an object: what is left"),
+	COMMAND_OPTION_END,
+};
+
 static const struct command_option node_forget_options[] = {
 	COMMAND_OPTION_CONFIG,
 	{"--yes", NULL, "remove without asking", offsetof(struct directory_table_options, yes)},
@@ -278,6 +361,16 @@ static const struct command_exit node_put_exits[] = {
 	{0, NULL},
 };
 
+static const struct command_exit node_drain_exits[] = {
+	{COMMAND_OK, "nothing is left; of another machine's node: the change is durable"},
+	{COMMAND_FAILED, "there is no such node; or what is left cannot be counted"},
+	{COMMAND_USAGE, "the command line is wrong"},
+	{COMMAND_DIRECTORY_UNANSWERED,
+	 "no answer (the change may be made yet), or not taken; or a wrong configuration"},
+	{NODE_DRAIN_LEFT, "something is left, and the draining goes on"},
+	{0, NULL},
+};
+
 static const struct command_exit node_change_exits[] = {
 	{COMMAND_OK, "the change is durable"},
 	{COMMAND_FAILED, "there is no such node; or nobody agreed"},
@@ -298,9 +391,13 @@ const struct command command_node_subcommands[] = {
 	 "the field. Other fields stay, also those that others change at the same time. A new\n"
 	 "node needs an address.\n",
 	 run_node_put, command_config_options, node_put_exits, NULL},
-	{"node drain", "NODE", "Has a node take nothing new.",
-	 "Its state becomes draining: other nodes hand nothing more over to it.\n", run_node_drain,
-	 command_config_options, node_change_exits, NULL},
+	{"node drain", "NODE", "Has a node take nothing new, and hand all over that it has.",
+	 "Its state becomes draining: other nodes hand nothing more over to it, and what it has "
+	 "goes\n"
+	 "to them, with what was tried. If it is the node of this machine, the command waits "
+	 "until\n"
+	 "nothing is left, and shows progress; it may be interrupted and repeated.\n",
+	 run_node_drain, node_drain_options, node_drain_exits, NULL},
 	{"node activate", "NODE", "Ends the draining or absence of a node.",
 	 "Its state becomes active again.\n", run_node_activate, command_config_options,
 	 node_change_exits, NULL},

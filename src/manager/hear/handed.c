@@ -29,6 +29,7 @@ static void on_groups_changed(void *context)
 				     config_transport_nodes(config, config->transports[i].name));
 		on_handed_released(manager, buffer_view(&name));
 	}
+	package_update_transports(manager);
 	dispatch_drop_waiting(manager);
 	os_loop_defer(manager->loop, &manager->dispatch_task);
 }
@@ -37,17 +38,22 @@ static void make_sleeper_due(void *context, struct sleeper *sleeper)
 {
 	struct manager *manager = context;
 
-	sleeper->facts.is_released = true;
 	sleepers_set_due(&manager->sleepers, sleeper, os_clock_wall_us());
 }
 
-/* All that waits is tried at once. What a later scan finds waits for its time; held mail stays. */
+/* All that waits is looked at, also what scans have left on the disk: deliver.c has what goes to
+ * another node then, whatever it waits for here. */
 static void on_node_draining(void *context)
 {
 	struct manager *manager = context;
+	bool is_draining = handed_is_draining(manager->handed);
 
+	scan_keep_all(manager->scan, is_draining);
+	if (!is_draining)
+		return;
 	sleepers_each(&manager->sleepers, make_sleeper_due, manager);
 	wake_schedule(manager->wake);
+	scan_begin(manager->scan, false);
 	os_loop_defer(manager->loop, &manager->dispatch_task);
 }
 

@@ -160,10 +160,16 @@ static bool hear_groups(struct handed *handed, struct unpack body)
 	handed->knows_groups = true;
 	if (has_changed)
 		handed->handler->groups_changed(handed->context);
-	if (is_draining && !handed->is_draining)
+	if (is_draining != handed->is_draining) {
+		handed->is_draining = is_draining;
 		handed->handler->draining(handed->context);
-	handed->is_draining = is_draining;
+	}
 	return !rest.failed;
+}
+
+bool handed_is_draining(const struct handed *handed)
+{
+	return handed->is_draining;
 }
 
 static bool hear_peer(struct handed *handed, struct unpack body)

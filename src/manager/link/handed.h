@@ -25,7 +25,7 @@ struct handed_handler {
 	void (*released)(void *context, struct str trigger);
 	/* This node is in other groups than before. */
 	void (*groups_changed)(void *context);
-	/* This node is to have no mail any more: what waits is to be handed over. */
+	/* handed_is_draining() has changed. */
 	void (*draining)(void *context);
 	/* A node has a package of the message ID: handed_settle() if it is known to be done. If that
 	 * cannot be known yet: handed_ask_later(). */
@@ -43,6 +43,8 @@ void handed_free(struct handed *handed);
 bool handed_is_configured(const struct handed *handed);
 /* Whether the helper has said in which groups this node is. Before, nothing is handed over. */
 bool handed_knows_groups(const struct handed *handed);
+/* Whether this node is to have no mail any more: what other nodes may have is to go at once. */
+bool handed_is_draining(const struct handed *handed);
 /* The group of nodes to which mail of TRANSPORT is handed over; "": this node delivers it. */
 const char *handed_group_of(const struct handed *handed, const char *transport);
 

@@ -107,7 +107,8 @@ static int add_outcomes(struct record *record)
 	for (uint32_t i = 0; i < control->delivery_count; i++)
 		if (record->news[i] & RECORDER_OUTCOME)
 			indexes[count++] = i;
-	error = queue_control_write_outcomes(&record->control, control, indexes, count);
+	error = queue_control_write_outcomes(&record->control, control, indexes, count,
+					     record->update.is_queued);
 	for (uint32_t i = 0; i < count; i++) {
 		if (record->news[indexes[i]] & RECORDER_BOUNCED ||
 		    !notice_is_at_end(control, &control->deliveries[indexes[i]]))
@@ -116,7 +117,8 @@ static int add_outcomes(struct record *record)
 		indexes[at_end++] = indexes[i];
 	}
 	if (error == 0)
-		error = queue_control_write_outcomes(&record->bounce, control, indexes, at_end);
+		error = queue_control_write_outcomes(&record->bounce, control, indexes, at_end,
+						     false);
 	free(indexes);
 	return error;
 }

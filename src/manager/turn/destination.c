@@ -31,7 +31,7 @@ struct destination *destination_get(struct transport *transport, struct str name
 	destination = memory_alloc_zero(1, sizeof *destination);
 	destination->transport = transport;
 	destination->window = FIRST_WINDOW;
-	destination->is_host = transport->is_remote || name.length > 0;
+	destination->is_host = name.length > 0;
 	destination->speed = destination->is_host ? SPEED_NEW : SPEED_FAST;
 	destination->retries = (struct flow){.key = FLOW_RETRIES, .destination = destination};
 	destination->name = memory_alloc(name.length + 1);

@@ -74,7 +74,9 @@ struct transport {
 	bool is_paused;
 	bool is_retired; /* no longer configured */
 	unsigned skip;
-	uint32_t concurrency;
+	bool is_handed;  /* to other nodes */
+	uint32_t configured_concurrency;
+	uint32_t concurrency; /* places: the configured ones, or those of jobs for nodes */
 	uint32_t destination_concurrency;
 	uint32_t in_flight;
 	uint32_t in_flight_by[SPEEDS];

@@ -33,7 +33,8 @@
  * long pause, or while the whole transport is paused, no retries wait in jobs: their messages
  * sleep, because only so many of them may be awake, which others need.
  *
- * The destination "" of a service may use all places: speed and window only matter for hosts.
+ * The destination "" of a service, or of the nodes to which mail is handed over, may use all places:
+ * speed and window only matter for hosts.
  */
 #ifndef MANAGER_TURN_TRANSPORT_H
 #define MANAGER_TURN_TRANSPORT_H
@@ -92,6 +93,10 @@ struct transports *transports_new(const struct share *share,
  * any more, and keeps its jobs until the caller has ended them (transports_retired_waiting()). */
 void transports_configure(struct transports *transports, const struct config *config);
 void transports_free(struct transports *transports);
+/* Whether TRANSPORT's jobs go to other nodes: then it has TRANSPORT_HANDED_PLACES, for what it costs to
+ * deliver them is not this node's. */
+void transport_hand_over(struct transport *transport, bool is_handed);
+enum { TRANSPORT_HANDED_PLACES = 1024 };
 
 /* The configured transport NAME ("remote", or a service), or NULL. */
 struct transport *transports_find(struct transports *transports, struct str name);

@@ -58,21 +58,37 @@ static struct transport *add_transport(struct transports *transports, const char
 	return transport;
 }
 
+static void update_places(struct transport *transport)
+{
+	struct destination *destination;
+	struct destination *next;
+
+	transport->concurrency = transport->is_handed ? TRANSPORT_HANDED_PLACES
+						      : transport->configured_concurrency;
+	HASH_ITER (hh, transport->destinations, destination, next)
+		destination_update(destination);
+}
+
+void transport_hand_over(struct transport *transport, bool is_handed)
+{
+	transport->is_handed = is_handed;
+	update_places(transport);
+}
+
 static void configure_transport(struct transport *transport, const struct config_transport *config)
 {
 	bool is_resumed = transport->is_paused && !config->paused;
 	struct destination *destination;
 	struct destination *next;
 
-	transport->concurrency = config->concurrency;
+	transport->configured_concurrency = config->concurrency;
 	transport->destination_concurrency = config->destination_concurrency;
 	transport->is_paused = config->paused;
 	transport->is_retired = false;
-	HASH_ITER (hh, transport->destinations, destination, next) {
+	HASH_ITER (hh, transport->destinations, destination, next)
 		if (is_resumed)
 			flow_wake_parked(&destination->retries);
-		destination_update(destination); /* its limits may have changed */
-	}
+	update_places(transport);
 }
 
 void transports_configure(struct transports *transports, const struct config *config)

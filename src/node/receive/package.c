@@ -154,6 +154,8 @@ static int write_control_text(const struct node_package *package, struct buffer 
 	if (error == 0 && control->is_mapped)
 		error = queue_control_write_map(out, control->deliveries, control->delivery_count,
 						control->directory_version);
+	if (error == 0)
+		error = queue_control_write_tried(out, control);
 	envelope->origin = envelope->handed = STR("");
 	return error;
 }

@@ -187,9 +187,15 @@ MUST_CHECK int queue_control_write_outcome(struct buffer *out,
 					   const struct queue_delivery *delivery);
 
 /* The same for COUNT deliveries of CONTROL, by their indexes (NULL: the first COUNT). Text that
- * several share is written once; this advances control->said, even if the output is discarded. */
+ * several share is written once; this advances control->said, even if the output is discarded.
+ * ARE_FIRST: they stand in a file without earlier outcomes, and say how often each was tried. */
 MUST_CHECK int queue_control_write_outcomes(struct buffer *out, struct queue_control *control,
-					    const uint32_t *indexes, size_t count);
+					    const uint32_t *indexes, size_t count, bool are_first);
+
+/* Appends what another node is told of CONTROL's deliveries besides the map, so that it goes on
+ * where this one was: attempts of those that wait, and which delays were reported. Each
+ * delivery is undecided. The same about control->said. */
+MUST_CHECK int queue_control_write_tried(struct buffer *out, struct queue_control *control);
 
 /* Appends the delayed record of a delivery whose delayed_us is set. */
 MUST_CHECK int queue_control_write_delayed(struct buffer *out,

@@ -39,12 +39,15 @@ static void write_words(struct buffer *out, const struct queue_delivery *deliver
 	buffer_append_byte(out, '\n');
 }
 
-/* Whether the record says how many wait records there were: IS_PRESENT, it is written without them;
- * or it waits without an attempt, which has no status. */
-static bool has_count(const struct queue_delivery *delivery, bool is_present)
+/* From how many attempts on a record says how many there were. */
+enum { COUNTS_NONE = 0, COUNTS_ALL = 1, COUNTS_EARLIER = 2 };
+
+/* Whether the record says how many wait records there were: it is written without them; or it waits
+ * without an attempt, which has no status. */
+static bool has_count(const struct queue_delivery *delivery, unsigned from)
 {
 	if (delivery->attempts > 0)
-		return is_present;
+		return from != COUNTS_NONE && delivery->attempts >= from;
 	return delivery->outcome == QUEUE_WAIT && delivery->status.length == 0;
 }
 
@@ -57,7 +60,7 @@ static void write_mark(struct buffer *out, const char *name, const struct queue_
 
 /* SAID: the number of the record with its status and text; 0: it has its own. */
 static void write_outcome_record(struct buffer *out, const struct queue_delivery *delivery,
-				 uint32_t said, bool is_present)
+				 uint32_t said, unsigned count_from)
 {
 	static const char *const names[] = {
 		[QUEUE_DONE] = "done: ", [QUEUE_WAIT] = "wait: ", [QUEUE_FAIL] = "fail: "};
@@ -71,7 +74,7 @@ static void write_outcome_record(struct buffer *out, const struct queue_delivery
 	record_write_time(out, " ", delivery->changed_us);
 	if (delivery->outcome == QUEUE_WAIT)
 		record_write_time(out, " until=", delivery->until_us);
-	if (has_count(delivery, is_present)) {
+	if (has_count(delivery, count_from)) {
 		buffer_append_string(out, " tried=");
 		buffer_append_number(out, delivery->attempts);
 	}
@@ -90,7 +93,7 @@ int queue_control_write_outcome(struct buffer *out, const struct queue_delivery 
 		return 0;
 	if (!is_writable(delivery))
 		return -EINVAL;
-	write_outcome_record(out, delivery, 0, false);
+	write_outcome_record(out, delivery, 0, COUNTS_NONE);
 	return 0;
 }
 
@@ -166,7 +169,7 @@ static void write_said(struct buffer *out, struct queue_control *control, struct
 }
 
 static int write_outcome_records(struct buffer *out, struct queue_control *control,
-				 const uint32_t *indexes, size_t count, bool is_present)
+				 const uint32_t *indexes, size_t count, unsigned count_from)
 {
 	struct speaker *speakers = memory_alloc((count + 1) * sizeof *speakers);
 	size_t speaking = 0;
@@ -186,16 +189,17 @@ static int write_outcome_records(struct buffer *out, struct queue_control *contr
 		write_said(out, control, speakers, speaking);
 		for (size_t i = 0; i < speaking; i++)
 			write_outcome_record(out, speakers[i].delivery, speakers[i].said,
-					     is_present);
+					     count_from);
 	}
 	free(speakers);
 	return error;
 }
 
 int queue_control_write_outcomes(struct buffer *out, struct queue_control *control,
-				 const uint32_t *indexes, size_t count)
+				 const uint32_t *indexes, size_t count, bool are_first)
 {
-	return write_outcome_records(out, control, indexes, count, false);
+	return write_outcome_records(out, control, indexes, count,
+				     are_first ? COUNTS_EARLIER : COUNTS_NONE);
 }
 
 int queue_control_write_delayed(struct buffer *out, const struct queue_delivery *delivery)
@@ -215,6 +219,31 @@ int queue_control_write_requeued(struct buffer *out, const struct queue_delivery
 		return -EINVAL;
 	write_mark(out, "requeue: ", delivery);
 	return 0;
+}
+
+/* --- for another node --- */
+
+/* It waits after an attempt; not only until a time that its envelope says. */
+static bool was_tried(const struct queue_delivery *delivery)
+{
+	return delivery->outcome == QUEUE_WAIT && delivery->attempts > 0;
+}
+
+int queue_control_write_tried(struct buffer *out, struct queue_control *control)
+{
+	uint32_t *tried = memory_alloc((control->delivery_count + 1) * sizeof *tried);
+	size_t count = 0;
+	int error;
+
+	for (uint32_t i = 0; i < control->delivery_count; i++)
+		if (was_tried(&control->deliveries[i]))
+			tried[count++] = i;
+	error = write_outcome_records(out, control, tried, count, COUNTS_ALL);
+	for (size_t i = 0; error == 0 && i < control->delivery_count; i++)
+		if (control->deliveries[i].delayed_us > 0)
+			error = queue_control_write_delayed(out, &control->deliveries[i]);
+	free(tried);
+	return error;
 }
 
 /* --- the whole file --- */
@@ -237,7 +266,8 @@ static int write_whole_control(struct buffer *out, struct queue_control *control
 	error = queue_control_write_map(out, control->deliveries, control->delivery_count,
 					control->directory_version);
 	if (error == 0)
-		error = write_outcome_records(out, control, NULL, control->delivery_count, true);
+		error = write_outcome_records(out, control, NULL, control->delivery_count,
+					      COUNTS_ALL);
 	for (size_t i = 0; error == 0 && i < control->delivery_count; i++)
 		error = write_marks(out, &control->deliveries[i]);
 	if (control->format > 1)

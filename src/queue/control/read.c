@@ -23,6 +23,7 @@ enum {
 	HEAD_HANDED = 128,
 	HEAD_ORIGIN = 256,
 	HEAD_VIA = 512,
+	HEAD_HELD = 1024,
 	HEAD_OF_NODES = HEAD_HANDED | HEAD_ORIGIN | HEAD_VIA
 };
 
@@ -185,6 +186,10 @@ static bool read_head_record(struct control_reader *reader, struct str name, str
 	if (str_equal(name, STR("received"))) {
 		envelope->received = value;
 		return see_head_record(reader, HEAD_RECEIVED);
+	}
+	if (str_equal(name, STR("held"))) {
+		envelope->is_held = true;
+		return see_head_record(reader, HEAD_HELD) && value.length == 0;
 	}
 	if (str_equal(name, STR("handed")) || str_equal(name, STR("origin")) ||
 	    str_equal(name, STR("via")))

@@ -161,6 +161,8 @@ static void write_head(struct buffer *out, const struct mail_envelope *envelope)
 	record_write_word(out, "\nreceived: ", envelope->received);
 	record_write_word(out, "\ntrigger: ", envelope->trigger);
 	write_handed(out, envelope);
+	if (envelope->is_held)
+		buffer_append_string(out, "\nheld:");
 	buffer_append_string(out, "\nsize: ");
 	buffer_append_number(out, envelope->size);
 	buffer_append_byte(out, '\n');

@@ -116,6 +116,16 @@ MUST_CHECK int listing_count(struct queue_store *store,
  * counted twice. */
 MUST_CHECK int listing_count_messages(struct queue_store *store, uint64_t *count_out);
 
+/* What would be missed if the disk went. */
+struct listing_left {
+	uint64_t messages;
+	uint64_t packages; /* that other nodes have handed over, and may hand over again */
+	uint64_t peers;    /* nodes that may have to be told that mail of this one is settled */
+};
+
+/* The same, with what other nodes may come back to. */
+MUST_CHECK int listing_count_left(struct queue_store *store, struct listing_left *left_out);
+
 struct listing_damage {
 	uint64_t messages;    /* that a disk has changed */
 	uint64_t differences; /* in them */

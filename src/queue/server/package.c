@@ -55,26 +55,36 @@ static bool add_checksums(struct str all, struct package_text *text)
 	return true;
 }
 
-/* Nothing but a map, or nothing: all deliveries are to be done. */
-static bool has_only_map(const struct package_text *text)
+/* queue_control_write_tried() makes such records. */
+static bool is_record_of_tried(struct str line)
+{
+	static const struct str names[] = {STR("said: "), STR("wait: "), STR("delayed: ")};
+
+	for (size_t i = 0; i < COUNT_OF(names); i++)
+		if (str_starts_with(line, names[i]))
+			return true;
+	return false;
+}
+
+/* A map or none, and what was tried: all deliveries are to be done. */
+static bool has_only_map_and_tried(const struct package_text *text)
 {
 	const struct queue_control *control = text->control;
+	size_t of_map = control->is_mapped ? control->delivery_count + 1 : 0;
 	struct str rest = records_of(text);
-	size_t lines = 0;
 	struct str line;
 
-	if (rest.length == 0)
-		return true;
-	if (!control->is_mapped || control->is_mended || control->damaged > 0)
+	if (control->is_mended || control->damaged > 0)
 		return false;
-	while (rest.length > 0 && str_split(&rest, '\n', &line)) {
-		bool is_last = lines == control->delivery_count;
-
-		if (!str_starts_with(line, is_last ? STR("mapped: ") : STR("map: ")))
+	for (size_t i = 0; rest.length > 0 && str_split(&rest, '\n', &line); i++) {
+		if (i + 1 < of_map && !str_starts_with(line, STR("map: ")))
 			return false;
-		lines++;
+		if (i + 1 == of_map && !str_starts_with(line, STR("mapped: ")))
+			return false;
+		if (i >= of_map && !is_record_of_tried(line))
+			return false;
 	}
-	return lines == control->delivery_count + 1;
+	return true;
 }
 
 /* Whether the handed record says NODE and a package whose first delivery is the message's. */
@@ -97,7 +107,7 @@ static int check_package(const struct server_held *held, const struct package_te
 {
 	const struct mail_envelope *envelope = text->control->envelope;
 
-	if (envelope->id.number != held->number || !has_only_map(text) ||
+	if (envelope->id.number != held->number || !has_only_map_and_tried(text) ||
 	    !is_package_of_node(text->control, node, name_out))
 		return -EBADMSG;
 	return envelope->recipient_count > server_recipients_max(held->client) ? -E2BIG : 0;

@@ -216,6 +216,7 @@ def test_a_draining_node_hands_all_over(node, ground):
     cluster = Cluster(node, ground, {"edge": "core", "one": "out", "two": "out"},
                       stages={"remote": "out"}, settings=f'smtproutes = {{ ":[127.0.0.1];{port}" }}\n')
     cluster.wait_ready("edge", "one")
+    cluster.wait_ready("edge", "two")
     stop_node(cluster, "two", seen_by="edge")
     for number in range(30):
         assert send(cluster["edge"], f"user@domain{number}.test").startswith("250")

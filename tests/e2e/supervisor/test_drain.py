@@ -72,7 +72,8 @@ def test_all_goes(node):
     assert run(mx, "queue", "list")[1].startswith("(no mail is taken in from the network since 20")
     hop.start()
     assert run(mx, "queue", "drain")[:2] == (0, "The queue is empty; " + ENDS_BY)
-    assert json.loads(run(mx, "queue", "drain", "--json")[1]) == {"messages": 0}
+    assert json.loads(run(mx, "queue", "drain", "--json")[1]) == {
+        "messages": 0, "packages": 0, "peers": 0}
     hop.maildir("bob@b.test").wait(1)
     assert run(mx, "queue", "drain", "--end") == (0, "Mail is taken in again\n", "")
     wait_until(lambda: not is_turned_away(mx), "clients may come")

@@ -25,6 +25,7 @@ static struct mail_envelope *sample_envelope(void)
 	envelope->binary = true;
 	envelope->sender = STR("lisa@example.com");
 	envelope->envid = STR("QQ314159");
+	envelope->is_held = true;
 	envelope->release_us = 1795200000 * SECOND_US;
 	envelope->priority = -4;
 	envelope->deadline =
@@ -78,6 +79,7 @@ static void envelope_survives_a_round(void **state)
 	assert_int_equal(control->envelope->ret, MAIL_RET_HEADERS);
 	assert_true(control->envelope->utf8);
 	assert_true(control->envelope->binary);
+	assert_true(control->envelope->is_held);
 	assert_int_equal(control->envelope->release_us, 1795200000 * SECOND_US);
 	assert_int_equal(control->envelope->priority, -4);
 	assert_int_equal(control->envelope->deadline.mode, MAIL_DEADLINE_NOTIFY);

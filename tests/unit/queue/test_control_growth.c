@@ -162,7 +162,7 @@ static void what_many_say_is_written_once(void **state)
 			    i == 7 ? STR("busy") : STR("450 come back later, all of you"),
 			    i == 8 ? STR("host.b") : STR("host.a"));
 	assert_int_equal(
-		queue_control_write_outcomes(&text, control, NULL, control->delivery_count), 0);
+		queue_control_write_outcomes(&text, control, NULL, control->delivery_count, false), 0);
 	assert_int_equal(count_of(&text, "come back later"), 2); /* and that of the other host */
 	assert_int_equal(count_of(&text, "busy"), 1);
 	assert_true(text.length - before < control->delivery_count * 72);
@@ -189,7 +189,7 @@ static void what_is_written_anew_says_the_same(void **state)
 	for (unsigned round = 0; round < 3; round++) {
 		for (size_t i = 0; i < 6; i++)
 			set_waiting(&control->deliveries[i], STR("not now"), STR(""));
-		assert_int_equal(queue_control_write_outcomes(&text, control, NULL, 6), 0);
+		assert_int_equal(queue_control_write_outcomes(&text, control, NULL, 6, false), 0);
 	}
 	control->deliveries[1].outcome = QUEUE_DONE;
 	control->deliveries[1].is_quiet = true;
@@ -200,7 +200,7 @@ static void what_is_written_anew_says_the_same(void **state)
 	control->deliveries[5].attempts++;
 	control->deliveries[1].until_us = control->deliveries[2].until_us = 0;
 	control->deliveries[1].status = control->deliveries[2].status = STR("");
-	assert_int_equal(queue_control_write_outcomes(&text, control, some, 4), 0);
+	assert_int_equal(queue_control_write_outcomes(&text, control, some, 4, false), 0);
 	control->deliveries[5].is_requeued = true;
 	assert_int_equal(queue_control_write_requeued(&text, &control->deliveries[5]), 0);
 	control->deliveries[3].delayed_us = 77 * SECOND_US;
@@ -218,7 +218,7 @@ static void what_is_written_anew_says_the_same(void **state)
 	again = parse(&whole);
 	expect_same(control, again);
 	set_waiting(&control->deliveries[0], STR("not now"), STR("")); /* and counts on */
-	assert_int_equal(queue_control_write_outcomes(&whole, control, NULL, 1), 0);
+	assert_int_equal(queue_control_write_outcomes(&whole, control, NULL, 1, false), 0);
 	queue_checksum_add_records(&whole, length, SECOND_US);
 	queue_control_free(again);
 	again = parse(&whole);
@@ -242,10 +242,10 @@ static void a_hole_in_what_is_shared(void **state)
 	begin_text(&text, control);
 	for (size_t i = 0; i < 2; i++)
 		set_waiting(&control->deliveries[i], STR("the first"), STR("host.a"));
-	assert_int_equal(queue_control_write_outcomes(&text, control, NULL, 2), 0);
+	assert_int_equal(queue_control_write_outcomes(&text, control, NULL, 2, false), 0);
 	for (size_t i = 0; i < 2; i++)
 		set_waiting(&control->deliveries[i], STR("the second"), STR("host.a"));
-	assert_int_equal(queue_control_write_outcomes(&text, control, NULL, 2), 0);
+	assert_int_equal(queue_control_write_outcomes(&text, control, NULL, 2, false), 0);
 	queue_checksum_add_records(&text, control->head.length, SECOND_US);
 	from = (size_t)((const char *)memmem(buffer_data(&text), text.length, "said: 2", 7) -
 			buffer_data(&text));
@@ -325,7 +325,7 @@ static void the_largest_message_can_be_read(void **state)
 		delivery->delayed_us = 7 * SECOND_US;
 	}
 	assert_int_equal(
-		queue_control_write_outcomes(&whole, control, NULL, control->delivery_count), 0);
+		queue_control_write_outcomes(&whole, control, NULL, control->delivery_count, false), 0);
 	waits = whole.length;
 	assert_true(waits <= UINT64_C(75) << 20);
 	buffer_reset(&whole);
@@ -433,7 +433,7 @@ static void record(struct week *week, uint32_t first, uint32_t count)
 
 	for (uint32_t i = 0; i < count; i++)
 		indexes[i] = first + i;
-	assert_int_equal(queue_control_write_outcomes(&text, week->control, indexes, count), 0);
+	assert_int_equal(queue_control_write_outcomes(&text, week->control, indexes, count, false), 0);
 	if (week->control->deliveries[first].outcome == QUEUE_FAIL) {
 		update.bounce = buffer_view(&text);
 		update.may_be_lost = false;

@@ -184,7 +184,7 @@ static void delivers_after(struct queue_store *store, struct queue_intake *intak
 	}
 	if (is_queued)
 		buffer_append_string(&outcomes, MAP);
-	assert_int_equal(queue_control_write_outcomes(&outcomes, control, both, 2), 0);
+	assert_int_equal(queue_control_write_outcomes(&outcomes, control, both, 2, false), 0);
 	assert_int_equal(control->said, 28);
 	queue_control_free(control);
 	update.control = buffer_view(&outcomes);

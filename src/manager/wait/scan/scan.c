@@ -40,6 +40,7 @@ struct scan {
 	bool again; /* something was missed since it began */
 	bool again_only_new;
 	bool is_stopped;
+	bool are_all_due; /* scan_keep_all() */
 	bool has_failed;  /* to read something; of the last scan, until the next begins */
 	bool is_retrying; /* the next one comes before its time, since one has failed */
 	int64_t pause_us; /* before the next one, after those that failed; 0: the last did not */
@@ -52,8 +53,13 @@ struct scan {
 
 static bool will_find(const struct scan *scan, int64_t due_us, int64_t now_us)
 {
-	return scan->sleepers->count >= SCAN_KEPT_MAX && due_us != INT64_MAX &&
+	return !scan->are_all_due && scan->sleepers->count >= SCAN_KEPT_MAX && due_us != INT64_MAX &&
 	       due_us > now_us + 2 * scan->times.rescan_us;
+}
+
+void scan_keep_all(struct scan *scan, bool are_all_due)
+{
+	scan->are_all_due = are_all_due;
 }
 
 bool scan_will_find(const struct scan *scan, int64_t due_us)
@@ -269,7 +275,8 @@ static bool take_preprocessed(struct scan *scan, uint64_t number, int64_t now_us
 	due_list_add(&scan->due, number, due_us);
 	if (will_find(scan, due_us, now_us))
 		return false;
-	add_preprocessed(scan, number, due_us)->facts.is_listed = is_listed;
+	add_preprocessed(scan, number, scan->are_all_due ? now_us : due_us)->facts.is_listed =
+		is_listed;
 	return true;
 }
 

@@ -69,6 +69,8 @@ struct sleeper *scan_find(struct scan *scan, uint64_t number);
 /* Whether an unknown message with that number is, or may be, at S4: it comes by a notice or a scan.
  */
 bool scan_has_yet_to_find(const struct scan *scan, uint64_t number);
+/* Whether scans leave no message on the disk, and each that they find is due at once. */
+void scan_keep_all(struct scan *scan, bool are_all_due);
 /* Whether a message at S5 with this due time can be left on the disk for the scans. */
 bool scan_will_find(const struct scan *scan, int64_t due_us);
 

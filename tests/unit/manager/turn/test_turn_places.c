@@ -308,6 +308,32 @@ static void one_that_is_paused_starts_nothing(void **state)
 	scene_free(scene);
 }
 
+/* Nodes have as many as they can take: neither the transport's places count, nor those of a
+ * destination, nor how long it takes. */
+static void other_nodes_have_their_own_places(void **state)
+{
+	struct turn_scene *scene = scene_new(4, 2);
+	struct job *jobs[JOBS_MAX];
+
+	(void)state;
+	transport_hand_over(scene->remote, true);
+	for (unsigned i = 0; i < JOBS_MAX; i++)
+		scene_add(scene, "", "s@s.example", i);
+	assert_int_equal(scene_start_all(scene, jobs, JOBS_MAX), JOBS_MAX);
+	scene->now_us += MINUTE_US;
+	assert_false(transport_is_ready(scene->remote, scene->now_us));
+	end_all(scene, jobs, JOBS_MAX);
+	scene_configure(scene); /* a reload does not change that */
+	for (unsigned i = 0; i < 5; i++)
+		scene_add(scene, "", "s@s.example", i);
+	assert_int_equal(scene_start_all(scene, jobs, JOBS_MAX), 5);
+	end_all(scene, jobs, 5);
+	transport_hand_over(scene->remote, false);
+	assert_int_equal(start(scene, "x", 4, 2, jobs), 3); /* of new ones, of four places */
+	end_all(scene, jobs, 3);
+	scene_free(scene);
+}
+
 /* When a destination that holds places will be known to be slow, others may start. */
 static void it_is_asked_again_in_time(void **state)
 {
@@ -349,6 +375,7 @@ int main(void)
 		cmocka_unit_test(a_service_has_all_places),
 		cmocka_unit_test(servers_of_a_service_are_hosts),
 		cmocka_unit_test(one_that_is_paused_starts_nothing),
+		cmocka_unit_test(other_nodes_have_their_own_places),
 		cmocka_unit_test(it_is_asked_again_in_time),
 	};
 

@@ -325,6 +325,28 @@ static void a_crowd_is_left_on_the_disk(void **state)
 	scan_scene_free(scene);
 }
 
+/* All of it is wanted now: the node is to have no mail any more. */
+static void nothing_is_left_on_the_disk_if_all_is_due(void **state)
+{
+	struct scan_scene *scene = scan_scene_new();
+	int64_t now_us = os_clock_wall_us();
+
+	(void)state;
+	for (uint64_t i = 0; i < KEPT_MAX; i++)
+		wait_scene_sleep(scene->wait, SCENE_NAMES_MAX + i, now_us + DAY_US, NULL);
+	scan_scene_make_waiting(21, 3 * HOUR_US);
+	scan_scene_look(scene, false);
+	assert_false(scan_scene_is_asleep(scene, 21));
+	scan_keep_all(scene->scan, true);
+	assert_false(scan_will_find(scene->scan, now_us + DAY_US));
+	scan_scene_look(scene, false);
+	assert_int_equal(scene->woken_count, 1);
+	assert_int_equal(scene->woken[0], 21);
+	scan_keep_all(scene->scan, false);
+	assert_true(scan_will_find(scene->scan, now_us + DAY_US));
+	scan_scene_free(scene);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -342,6 +364,7 @@ int main(void)
 		cmocka_unit_test(an_absurd_time_in_the_list_is_corrected),
 		cmocka_unit_test(one_is_found_by_its_number),
 		cmocka_unit_test(a_crowd_is_left_on_the_disk),
+		cmocka_unit_test(nothing_is_left_on_the_disk_if_all_is_due),
 	};
 
 	return cmocka_run_group_tests(tests, scene_open, scene_close);

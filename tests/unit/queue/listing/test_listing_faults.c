@@ -66,6 +66,17 @@ static int list_number(struct buffer *out)
 	return result;
 }
 
+static int list_left(struct buffer *out)
+{
+	struct listing_left left = {.messages = 77};
+	int result = listing_count_left(store, &left);
+
+	assert_true(result == 0 || left.messages == 77);
+	buffer_append_format(out, "%" PRIu64 " %" PRIu64 " %" PRIu64 "\n", left.messages,
+			     left.packages, left.peers);
+	return result;
+}
+
 static int show_entry(void *context, const struct listing_entry *entry)
 {
 	buffer_append_format(context, "%" PRIu64 " %d %d\n", entry->number, entry->is_preprocessed,
@@ -121,6 +132,7 @@ static const struct list {
 	{"counts", list_counts, true},    {"number", list_number, false},
 	{"messages", list_entries, true}, {"sorted", list_sorted, true},
 	{"groups", list_groups, true},    {"one", find_one, false},
+	{"left", list_left, false},
 };
 
 static size_t lines_of(const struct buffer *text)

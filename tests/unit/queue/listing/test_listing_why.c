@@ -5,6 +5,10 @@
 #include "queue/listing/listing.h"
 #include "queue/trigger.h"
 #include "test.h"
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static const char *answer;
 static unsigned asked;
@@ -112,12 +116,58 @@ static void as_many_are_counted(void **state)
 	assert_int_equal(count, LISTING_SCENE_MESSAGES);
 }
 
+static void make_names(const char *const *names, size_t count)
+{
+	int directory = queue_store_directory(listing_scene_store);
+
+	for (size_t i = 0; i < count; i++) {
+		size_t length = strlen(names[i]);
+		int file = 0;
+
+		if (names[i][length - 1] == '/')
+			assert_int_equal(mkdirat(directory, names[i], 0755), 0);
+		else
+			file = openat(directory, names[i], O_CREAT | O_WRONLY, 0644);
+		assert_true(file >= 0);
+		if (file > 0)
+			close(file);
+	}
+}
+
+/* Other nodes' packages, ended or not, and nodes that may have some of ours; neither runs nor what is
+ * no node's name. */
+static void what_other_nodes_may_come_back_to_is_counted(void **state)
+{
+	static const char *const folders[] = {"handed/", "peers/"};
+	static const char *const names[] = {
+		"handed/a1/",           "handed/a1/12-3f", "handed/a1/13-3f.3.done",
+		"handed/a1/run.1.7",    "handed/b2/",      "handed/b2/run.1.7",
+		"handed/b2/12-3f",      "handed/none",     "handed/.x",
+		"peers/a1",             "peers/:run.9",    "peers/b2",
+	};
+	struct listing_left left;
+
+	(void)state;
+	assert_int_equal(listing_count_left(listing_scene_store, &left), 0);
+	assert_int_equal(left.messages, LISTING_SCENE_MESSAGES);
+	assert_true(left.packages == 0 && left.peers == 0);
+	for (size_t i = 0; i < COUNT_OF(folders); i++)
+		if (faccessat(queue_store_directory(listing_scene_store), folders[i], F_OK, 0) < 0)
+			make_names(&folders[i], 1);
+	make_names(names, COUNT_OF(names));
+	assert_int_equal(listing_count_left(listing_scene_store, &left), 0);
+	assert_int_equal(left.messages, LISTING_SCENE_MESSAGES);
+	assert_int_equal(left.packages, 3);
+	assert_int_equal(left.peers, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_manager_says_why),
 		cmocka_unit_test(groups_are_by_what_they_wait_for),
 		cmocka_unit_test(as_many_are_counted),
+		cmocka_unit_test(what_other_nodes_may_come_back_to_is_counted),
 	};
 
 	return cmocka_run_group_tests(tests, listing_scene_open, listing_scene_close);

@@ -320,6 +320,31 @@ static void a_map_comes_with_its_package(void **state)
 	queue_control_free(control);
 }
 
+#define ONE_MAPPED "map: 1 remote <x@example.org>\nmapped: directory=1 count=1\n"
+#define WAITS "wait: 1 2026-11-20T08:33:11Z until=2026-11-20T09:33:11Z tried=7 4.4.1 away\n"
+
+/* And so is what was tried. */
+static void what_was_tried_comes_with_its_package(void **state)
+{
+	const enum mail_stage stage = MAIL_STAGE_ARRIVE;
+	struct queue_control *control;
+	uint64_t number;
+
+	(void)state;
+	greet(&scene.client, &first, "");
+	assert_int_equal(hand_over(&scene.client, &first, "12-3f",
+				   ONE_MAPPED "said: 1 4.4.1 away\n" WAITS
+					      "delayed: 1 2026-11-20T08:33:11Z\n",
+				   &number),
+			 0);
+	scene_expect_queued(&scene.manager, number, true);
+	assert_int_equal(queue_update_load(scene.store, &stage, number, &control, NULL), 0);
+	assert_true(control->deliveries[0].delayed_us > 0);
+	assert_int_equal(control->deliveries[0].outcome, QUEUE_WAIT);
+	assert_int_equal(control->deliveries[0].attempts, 7);
+	queue_control_free(control);
+}
+
 struct bad_text {
 	const char *name;
 	const char *records;
@@ -337,6 +362,13 @@ static void text_that_is_no_package_is_refused(void **state)
 		 "map: 1 remote <x@example.org>\nmapped: directory=1 count=1\n"
 		 "done: 1 2026-11-20T08:33:11Z 2.0.0 stored\n",
 		 "an outcome"},
+		{"12-3f", ONE_MAPPED "fail: 1 2026-11-20T08:33:11Z 5.1.1 nobody\n", "a failure"},
+		{"12-3f", ONE_MAPPED "requeue: 1\n", "it is to be mapped again"},
+		{"12-3f", ONE_MAPPED "quiet: 1\n", "a mark of what is done"},
+		{"12-3f", ONE_MAPPED "what: ever\n", "an unknown record"},
+		{"12-3f", ONE_MAPPED WAITS "map: 1 remote <x@example.org>\n", "a second map"},
+		{"12-3f", WAITS, "no map, and it was tried"},
+		{"12-3f", "delayed: 1 2026-11-20T08:33:11Z\n", "no map, and a delay"},
 		{"12-3f", "mapped: directory=1 count=1", "no newline"},
 		{"12-3f", "what: ever\n", "no map"},
 	};
@@ -411,6 +443,7 @@ int main(void)
 		SERVED(a_greeting_knows_what_was_in_progress),
 		SERVED(the_next_process_knows_runs_and_packages),
 		SERVED(a_map_comes_with_its_package),
+		SERVED(what_was_tried_comes_with_its_package),
 		SERVED(text_that_is_no_package_is_refused),
 		SERVED(others_are_disconnected),
 	};
