@@ -82,7 +82,7 @@ def test_help_and_wrong_options(node, run, command):
     ("directory put", ["a@b"]), ("directory set", ["a@b", "kind=mailbox"]), ("directory del", ["a@b"]), ("directory list", []),
     ("directory watch", []), ("directory repair", []), ("directory stats", []),
     ("directory status", []), ("node list", []), ("node put", ["a1", "weight=1"]),
-    ("node drain", ["a1"]), ("node activate", ["a1"]), ("node forget", ["a1", "--yes"])])
+    ("node drain", ["a1"]), ("node activate", ["a1"]), ("node forget", ["a1", "--yes"]), ("nodes", [])])
 def test_a_wrong_configuration(node, run, command, arguments):
     """A missing file and one with an error: said, with its line; nothing is done."""
     mx = node(start=False)

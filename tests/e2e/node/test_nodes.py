@@ -3,10 +3,12 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 
 import pytest
+import recipes
 from cluster import Cluster
 from smtp import Client
 from stagepost import PATIENCE, as_user, wait_until
@@ -98,6 +100,13 @@ def test_who_is_away_drained_or_different_is_named(cluster):
     assert "\nedge.test " in out and "Connection refused" in out.partition("\nedge.test ")[2].partition("\n")[0]
     assert "core.test: configuration " in out and "(in: settings service)" in out
     assert "waits for nodes.box" in out
+    # as the manual shows it, but for names and numbers
+    shape = lambda text: [re.sub(r"\S*\d\S*|\b[\w.]+(\.test|\.org)|maildir|store", "X", " ".join(line.split()))
+                          for line in text.splitlines()]
+    printed = shape(recipes.blocks()["stagepost-nodes.8/0"].text)
+    assert printed[0].endswith("stagepost nodes")
+    assert shape(out)[0] == printed[1]
+    assert {shape(out)[number] for number in (1, 2, 3, 4, 5)} >= {*printed[2:3], *printed[4:]}
     # who is not named does not count
     assert nodes(cluster, "core.test", "box.test", at="box")[0] == 0
     status, _, errors = nodes(cluster, "nobody.test", at="box")

@@ -93,6 +93,25 @@ static void no_step_takes_long(void **state)
 	listing_survey_free(NULL);
 }
 
+/* Stages, those that are preprocessed, remote mail, and as many services as there is room for. */
+static void places_have_a_bound(void **state)
+{
+	static const char *services[LISTING_SURVEY_PLACES_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(services); i++)
+		services[i] = "none";
+	for (size_t more = 0; more <= 1; more++) {
+		size_t count = LISTING_SURVEY_PLACES_MAX - MAIL_STAGE_COUNT - 2 + more;
+		struct listing_survey *survey =
+			listing_survey_new(listing_scene_store, services, count);
+
+		assert_int_equal(listing_survey_result(survey)->place_count,
+				 LISTING_SURVEY_PLACES_MAX);
+		listing_survey_free(survey);
+	}
+}
+
 static void what_is_unreadable_is_counted(void **state)
 {
 	struct listing_survey *survey;
@@ -114,6 +133,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_place_has_its_messages), cmocka_unit_test(no_step_takes_long),
+		cmocka_unit_test(places_have_a_bound),
 		cmocka_unit_test(
 			what_is_unreadable_is_counted), /* last: it takes the data of one */
 	};
