@@ -134,12 +134,16 @@ const struct command commands[] = {
 	 command_nodes, command_nodes_options, command_nodes_exits, NULL},
 	{"mailbox", "", command_mailbox_summary, command_mailbox_help, command_mailbox,
 	 command_mailbox_options, command_mailbox_exits, command_mailbox_subcommands},
-	{"trace", "ID [LOGFILE ...]", "Follows a message, or a client's session, through the logs.",
+	{"trace", "ID [[NODE=]LOGFILE ...]",
+	 "Follows a message, or a client's session, through the logs.",
 	 "ID is as in the logs. Of a message, its number alone, before the '-', means all "
 	 "messages\n"
 	 "that had it; what became of its bounce is printed as well, and of the new messages that\n"
 	 "a list has made of it. Of a session (session=), it is all that the client did, and what\n"
-	 "became of its messages. Without a LOGFILE, and for \"-\", standard input is read.\n",
+	 "became of its messages. Without a LOGFILE, and for \"-\", standard input is read.\n"
+	 "The logs of several nodes tell one story, by the id that the message has at any of "
+	 "them.\n"
+	 "Whose line it is says the NODE before a LOGFILE, or what a log collector has written.\n",
 	 command_trace, command_trace_options, trace_exits, NULL},
 	{"transcript", "", "Prints what is said in sessions, as it is said.",
 	 "Of SMTP and LMTP, in and out, also of sessions that began before. Nothing has to be\n"

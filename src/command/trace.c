@@ -2,6 +2,7 @@
 /* stagepost trace - the history of a message or a session, from the logs. */
 #include "base/panic.h"
 #include "command/command.h"
+#include "mail/package.h"
 #include "os/stream/stream.h"
 #include "trace/story.h"
 #include <errno.h>
@@ -13,6 +14,7 @@
 struct logs {
 	FILE **files;
 	const char **names;
+	struct str *nodes; /* whose they are; empty: their lines say it, or nobody does */
 	size_t count;
 };
 
@@ -81,8 +83,21 @@ static int refuse_binary(const char *name, const char *reader)
 	return COMMAND_FAILED;
 }
 
-static int open_log_to_trace(struct logs *logs, const char *name)
+/* "NODE=FILE", unless there is such a file: the file, and the node in *NODE_OUT. */
+static const char *file_of_node(const char *name, struct str *node_out)
 {
+	const char *equals = strchr(name, '=');
+
+	if (equals == NULL || access(name, F_OK) == 0 ||
+	    !mail_node_is_valid(str_slice(name, (size_t)(equals - name))))
+		return name;
+	*node_out = str_slice(name, (size_t)(equals - name));
+	return equals + 1;
+}
+
+static int open_log_to_trace(struct logs *logs, const char *argument)
+{
+	const char *name = file_of_node(argument, &logs->nodes[logs->count]);
 	bool is_input = strcmp(name, "-") == 0;
 	const char *reader;
 	FILE *file;
@@ -124,6 +139,7 @@ static int read_logs(struct trace_story *story, const struct logs *logs, int *st
 	do {
 		trace_story_begin(story);
 		for (size_t i = 0; error == 0 && i < logs->count; i++) {
+			trace_story_from(story, logs->nodes[i]);
 			error = offer_file(story, logs->files[i], &line, &size);
 			if (ferror(logs->files[i]) && *status_out == COMMAND_OK)
 				*status_out = fail_trace_file(logs->names[i], errno);
@@ -185,7 +201,7 @@ const struct command_option command_trace_options[] = {
 int command_trace(const struct command *command, int argc, char **argv)
 {
 	struct command_options options = {NULL};
-	struct logs logs = {NULL, NULL, 0};
+	struct logs logs = {.count = 0};
 	int status;
 
 	if (!command_parse(command, argc, argv, &options, &status))
@@ -194,6 +210,7 @@ int command_trace(const struct command *command, int argc, char **argv)
 		return command_usage(command, "an ID is missing");
 	logs.files = memory_alloc_zero((size_t)argc, sizeof *logs.files);
 	logs.names = memory_alloc_zero((size_t)argc, sizeof *logs.names);
+	logs.nodes = memory_alloc_zero((size_t)argc, sizeof *logs.nodes);
 	status = COMMAND_OK;
 	if (options.first + 1 == argc)
 		status = open_log_to_trace(&logs, "-");
@@ -205,5 +222,6 @@ int command_trace(const struct command *command, int argc, char **argv)
 		fclose(logs.files[i]);
 	free(logs.files);
 	free(logs.names);
+	free(logs.nodes);
 	return status;
 }

@@ -66,8 +66,10 @@ static int fetch_answers(struct asking *asking, uint64_t question, struct buffer
 		if (error < 0)
 			return error;
 		piece = buffer_view(&asking->answer);
-		if (asking->code != ORDER_OK || piece.length == 0)
+		if (asking->code != ORDER_OK)
 			return 1;
+		if (piece.length == 0)
+			return -EPROTO;
 		if (piece.data[0] == '=')
 			return 0;
 		if (piece.data[0] == '+')
@@ -85,11 +87,12 @@ int nodes_talk_ask(const char *run, struct str message, struct buffer *text, str
 
 	if (result == 0)
 		result = begin_question(&asking, message);
-	if (result == 0)
-		result = asking.code == ORDER_OK &&
-					 str_to_u64(buffer_view(&asking.answer), &question)
+	if (result == 0 && asking.code != ORDER_OK)
+		result = 1;
+	else if (result == 0)
+		result = str_to_u64(buffer_view(&asking.answer), &question)
 				 ? fetch_answers(&asking, question, text)
-				 : 1;
+				 : -EPROTO;
 	if (result == 1)
 		buffer_append_str(reason, buffer_view(&asking.answer));
 	manager_talk_close(asking.talk);

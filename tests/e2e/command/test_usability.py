@@ -17,7 +17,7 @@ version queue queue/list queue/show queue/hold queue/release queue/retry queue/r
 queue/remove queue/drain queue/stats queue/repair queue/adopt trigger trigger/list trigger/wait
 trigger/release directory directory/accept directory/check directory/get directory/put directory/set directory/del directory/list directory/repair directory/watch
 directory/stats directory/status directory/import directory/export directory/passwd newaliases
-node node/list node/put node/drain node/activate node/forget""".split()
+node node/list node/put node/drain node/activate node/forget nodes""".split()
 MAIL = ("sendmail", "newaliases", "mailbox")  # exit as sysexits.h has it; enqueue as qmail-queue does
 PRINTING = ["check", "config", "manual", "version", "queue/list", "queue/list/--json", "mailq",
             "queue/stats", "queue/stats/--json", "queue/stats/--by=reason", "trigger/list",
