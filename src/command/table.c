@@ -55,8 +55,8 @@ static const struct command_exit newaliases_exits[] = {
 };
 
 static const struct command_exit trace_exits[] = {
-	{COMMAND_OK, "the logs tell of it"},
-	{COMMAND_FAILED, "they do not, or one could not be read"},
+	{COMMAND_OK, "the logs, or nodes, tell of it"},
+	{COMMAND_FAILED, "they do not, or one could not be read or asked"},
 	{COMMAND_USAGE, "the command line is wrong"},
 	{0, NULL},
 };
@@ -143,7 +143,9 @@ const struct command commands[] = {
 	 "became of its messages. Without a LOGFILE, and for \"-\", standard input is read.\n"
 	 "The logs of several nodes tell one story, by the id that the message has at any of "
 	 "them.\n"
-	 "Whose line it is says the NODE before a LOGFILE, or what a log collector has written.\n",
+	 "Whose line it is says the NODE before a LOGFILE, or what a log collector has written.\n"
+	 "With --nodes each node says what its queue has of the message, and what it has logged\n"
+	 "of it lately, and no LOGFILE is needed.\n",
 	 command_trace, command_trace_options, trace_exits, NULL},
 	{"transcript", "", "Prints what is said in sessions, as it is said.",
 	 "Of SMTP and LMTP, in and out, also of sessions that began before. Nothing has to be\n"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /* stagepost trace - the history of a message or a session, from the logs. */
 #include "base/panic.h"
-#include "command/command.h"
+#include "command/nodes/nodes.h"
 #include "mail/package.h"
 #include "os/stream/stream.h"
 #include "trace/story.h"
@@ -16,6 +16,7 @@ struct logs {
 	const char **names;
 	struct str *nodes; /* whose they are; empty: their lines say it, or nobody does */
 	size_t count;
+	struct buffer told; /* by nodes: nodes_lines_fetch() */
 };
 
 static int fail_trace_file(const char *file, int error)
@@ -129,6 +130,21 @@ static int offer_file(struct trace_story *story, FILE *file, char **line, size_t
 	return error;
 }
 
+static int offer_lines_of_nodes(struct trace_story *story, struct str lines)
+{
+	struct str line;
+	int error = 0;
+
+	while (error == 0 && lines.length > 0 && str_split(&lines, '\n', &line)) {
+		struct str node;
+
+		(void)str_split(&line, ' ', &node);
+		trace_story_from(story, node);
+		error = trace_story_offer(story, line);
+	}
+	return error;
+}
+
 /* *STATUS_OUT: COMMAND_FAILED, after an error message, if one cannot be read to its end. */
 static int read_logs(struct trace_story *story, const struct logs *logs, int *status_out)
 {
@@ -144,6 +160,8 @@ static int read_logs(struct trace_story *story, const struct logs *logs, int *st
 			if (ferror(logs->files[i]) && *status_out == COMMAND_OK)
 				*status_out = fail_trace_file(logs->names[i], errno);
 		}
+		if (error == 0)
+			error = offer_lines_of_nodes(story, buffer_view(&logs->told));
 	} while (error == 0 && !trace_story_is_whole(story));
 	free(line);
 	return error;
@@ -189,39 +207,79 @@ static int trace_id(const char *id, const struct logs *logs, bool json)
 	buffer_clear(&telling.text);
 	if (telling.count > 0)
 		return status;
-	fprintf(stderr, "stagepost trace: the logs say nothing about %s\n", id);
+	fprintf(stderr, "stagepost trace: %s nothing about %s\n",
+		logs->count > 0 ? "the logs say" : "the nodes know", id);
 	return COMMAND_FAILED;
 }
 
+struct trace_options {
+	struct command_options common;
+	bool nodes;
+};
+
 const struct command_option command_trace_options[] = {
+	COMMAND_OPTION_CONFIG,
 	COMMAND_OPTION_JSON("one JSON object a line"),
+	{"--nodes", NULL, "ask all nodes what they know of the message, besides the logs",
+	 offsetof(struct trace_options, nodes)},
 	COMMAND_OPTION_END,
 };
 
-int command_trace(const struct command *command, int argc, char **argv)
+static int open_all_logs(struct logs *logs, char **names, bool needs_one)
 {
-	struct command_options options = {NULL};
-	struct logs logs = {.count = 0};
+	int status = COMMAND_OK;
+
+	if (needs_one && *names == NULL)
+		status = open_log_to_trace(logs, "-");
+	for (; status == COMMAND_OK && *names != NULL; names++)
+		status = open_log_to_trace(logs, *names);
+	return status;
+}
+
+static int ask_nodes_for_message(const struct command *command, const struct trace_options *options,
+				 const char *id, struct logs *logs)
+{
+	struct config *config;
 	int status;
 
-	if (!command_parse(command, argc, argv, &options, &status))
+	if (!mail_id_parse(str_from(id), &(struct mail_id){0, 0}))
+		return command_usage(command, "with --nodes the whole ID of a message is required");
+	config = command_config(options->common.config_file);
+	if (config == NULL)
+		return COMMAND_FAILED;
+	status = nodes_lines_fetch(command, config->run, str_from(id), &logs->told);
+	config_free(config);
+	return status;
+}
+
+int command_trace(const struct command *command, int argc, char **argv)
+{
+	struct trace_options options = {.nodes = false};
+	struct logs logs = {.count = 0};
+	int asked = COMMAND_OK;
+	int status;
+	char **names;
+
+	if (!command_parse(command, argc, argv, &options.common, &status))
 		return status;
-	if (options.first == argc)
+	names = argv + options.common.first;
+	if (*names == NULL)
 		return command_usage(command, "an ID is missing");
+	if (options.nodes)
+		asked = ask_nodes_for_message(command, &options, *names, &logs);
+	if (asked == COMMAND_USAGE)
+		return asked;
 	logs.files = memory_alloc_zero((size_t)argc, sizeof *logs.files);
 	logs.names = memory_alloc_zero((size_t)argc, sizeof *logs.names);
 	logs.nodes = memory_alloc_zero((size_t)argc, sizeof *logs.nodes);
-	status = COMMAND_OK;
-	if (options.first + 1 == argc)
-		status = open_log_to_trace(&logs, "-");
-	for (int i = options.first + 1; status == COMMAND_OK && i < argc; i++)
-		status = open_log_to_trace(&logs, argv[i]);
+	status = open_all_logs(&logs, names + 1, !options.nodes);
 	if (status == COMMAND_OK)
-		status = trace_id(argv[options.first], &logs, options.json);
+		status = trace_id(*names, &logs, options.common.json);
 	for (size_t i = 0; i < logs.count; i++)
 		fclose(logs.files[i]);
 	free(logs.files);
 	free(logs.names);
 	free(logs.nodes);
-	return status;
+	buffer_clear(&logs.told);
+	return status == COMMAND_OK ? asked : status;
 }

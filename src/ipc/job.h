@@ -58,21 +58,28 @@
  *                                                answer to KEPT if so, and whenever it becomes so
  *   ASKED    str node                            the node has said what it has, or was given up
  *   RELEASE  str trigger                         what waits for it may be tried
- *   ASK_NODES u64 question, str message          to it: each node is to be asked for its status,
- * and what it knows of the message NODE/ID (empty: none) NODE_IS  u64 question, str node, u32
- * is_answer, str text the status of a node, or why there is none; node is empty when all have been
- * asked: then the text, if there is one, says why that is not all From "handover" and from "noded",
- * which has no jobs, and back: STATUS   u32 question, str message           what "send" knows of
- * this node's queue is wanted STATUS_IS u32 question, str text             answer
- * (manager/link/status.h), within a second To resolve, and back (the tag is not used; number is the
- * message, question is chosen by "send"). A packet contains as many questions or answers as fit;
- * answers come in any order: RESOLVE  (u64 number, u32 question, str sender, u32 count, (u32
- * number, str address)...)... RESOLVED (u64 number, u32 question, u32 flags, u64 version, u32
- * count, (u32 recipient, u32 route, str service, str server, str address, str status, str
- * text)...)... flags: enum ipc_job_resolved_flags; status is empty for a target to be tried; 4.x.x
- * for the whole message: ask again later. The targets of one recipient come together, though
- * perhaps in several packets. AWAIT    (nothing)   the directory does not answer: report when it
- * does BACK     (nothing)   answer to AWAIT: it does
+ *   ASK_NODES u64 question, str message          each node is to be asked for its status; or, if that
+ *                                                is not empty, what it knows of the message with that
+ *                                                id
+ *   NODE_IS  u64 question, str node, u32 is_answer, str text
+ *                                                what a node answers, or why it does not; node is
+ *                                                empty when all have been asked: then the text, if
+ *                                                there is one, says why that is not all
+ * From "handover", and from "noded", which has no jobs, and back:
+ *   STATUS   u32 question, str message           what "send" knows of this node's queue is wanted; or,
+ *                                                of the message with that id
+ *   STATUS_IS u32 question, str text             answer (manager/link/status.h), within a second
+ * To resolve, and back (the tag is not used; number is the message, question is chosen by "send").
+ * A packet contains as many questions or answers as fit; answers come in any order:
+ *   RESOLVE  (u64 number, u32 question, str sender, u32 count, (u32 number, str address)...)...
+ *   RESOLVED (u64 number, u32 question, u32 flags, u64 version, u32 count,
+ *            (u32 recipient, u32 route, str service, str server, str address, str status,
+ *            str text)...)...
+ *            flags: enum ipc_job_resolved_flags; status is empty for a target to be tried;
+ *            4.x.x for the whole message: ask again later. The targets of one recipient come
+ *            together, though perhaps in several packets.
+ *   AWAIT    (nothing)   the directory does not answer: report when it does
+ *   BACK     (nothing)   answer to AWAIT: it does
  */
 #ifndef IPC_JOB_H
 #define IPC_JOB_H
@@ -157,8 +164,8 @@ enum ipc_job_resolved_flags {
 	IPC_JOB_RESOLVED_FLAGS = IPC_JOB_RESOLVED_MORE | IPC_JOB_RESOLVED_AWAY,
 };
 
-/* Sends START, or HAND, with BODY, which is everything except the content, and CONTENT by value, at
- * most IPC_JOB_CONTENT_MAX bytes. Changes BODY. */
+/* Sends START, or HAND, with BODY, which is everything except the content, and CONTENT by value, at most
+ * IPC_JOB_CONTENT_MAX bytes. Changes BODY. */
 void ipc_job_send_start(struct ipc_channel *channel, enum ipc_job type, uint32_t tag,
 			struct buffer *body, struct str content);
 

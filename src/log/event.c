@@ -5,6 +5,7 @@
 #include "base/timestamp.h"
 #include "log/internal.h"
 #include "log/pass.h"
+#include "log/recent.h"
 #include "log/sink.h"
 #include "os/clock.h"
 #include "os/process/process.h"
@@ -152,8 +153,29 @@ void log_configure(enum log_format format, enum log_target target)
 	logger.is_journal = target == LOG_TARGET_STDERR && os_error_stream_is_journal();
 }
 
+void log_append_line(struct buffer *lines, int64_t time_us, enum log_name name,
+		     const struct log_field *fields)
+{
+	char time[TIMESTAMP_SIZE];
+	const struct log_stamp stamp = {.time = time, .process = buffer_view(&logger.process)};
+
+	timestamp_format(time_us, time);
+	log_format_line(lines, LOG_FORMAT_LOGFMT, &stamp, name, fields);
+}
+
+void log_recent_write(enum log_name name, const struct log_field *fields)
+{
+	struct buffer line CLEANUP(buffer_clear) = {0};
+
+	if (!log_recent_is_kept(fields))
+		return;
+	log_append_line(&line, os_clock_wall_us(), name, fields);
+	log_recent_add(buffer_view(&line));
+}
+
 void log_write(enum log_name name, const struct log_field *fields)
 {
+	log_recent_write(name, fields);
 	if (log_event_severity(name) < logger.lowest)
 		return;
 	if (!logger.is_open)

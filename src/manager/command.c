@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: ISC
 /* Carries out the orders of operators and programs. */
-#include "mail/package.h"
 #include "manager/internal.h"
 #include "os/clock.h"
 #include "queue/trigger.h"
@@ -289,12 +288,11 @@ static enum order_code set_trigger_to_wait_for(const struct request *request)
 		       : ORDER_TRIGGER_NOT_SET;
 }
 
-/* A message is NODE/ID. */
 static enum order_code ask_nodes(const struct request *request)
 {
 	struct str message = request->order->name;
 
-	if (message.length > 0 && !mail_package_split(message, NULL, NULL))
+	if (message.length > 0 && !mail_id_parse(message, &(struct mail_id){0, 0}))
 		return ORDER_NO_ID;
 	return answers_begin(request->manager->answers, message, request->told);
 }

@@ -3,6 +3,7 @@
 #include "manager/manager.h"
 #include "base/panic.h"
 #include "base/timestamp.h"
+#include "log/recent.h"
 #include "manager/internal.h"
 #include "manager/package.h"
 #include "os/clock.h"
@@ -86,6 +87,7 @@ struct manager *manager_new(struct os_loop *loop, struct queue_store *store,
 	manager->scan_task = (struct os_task){.call = scan_soon, .context = manager};
 	manager->dispatch_timer = os_timer_new(loop, dispatch, manager);
 	manager->sweep_timer = os_timer_new(loop, sweep_transports, manager);
+	log_recent_keep(config_has_nodes(config));
 	make_waiting(manager);
 	make_links(manager);
 	if (triggers_read(manager->triggers) < 0)
@@ -97,6 +99,7 @@ struct manager *manager_new(struct os_loop *loop, struct queue_store *store,
 void manager_configure(struct manager *manager, const struct config *config)
 {
 	manager->config = config;
+	log_recent_keep(config_has_nodes(config));
 	transports_configure(manager->transports, config);
 	handed_configure(manager->handed, config);
 	package_update_transports(manager);

@@ -69,7 +69,7 @@ void node_client_end_take(struct node_client *client);
 /* GREETED or READY: this node has none of PACKAGE any more. IS_TWICE: another node has it, too. */
 void node_client_settle(struct node_client *client, const char *package, bool is_twice);
 /* READY, not inside of a package, of one that ANSWERS_STATUS and is not ASKED: asks for its status,
- * and what it knows of MESSAGE, "NODE/ID"; empty: of none. */
+ * or, if it is not empty, what it knows of the message with the id MESSAGE. */
 void node_client_ask_status(struct node_client *client, struct str message);
 /* Not ENDED. */
 void node_client_ping(struct node_client *client);

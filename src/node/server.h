@@ -30,8 +30,8 @@ struct node_server_handler {
 	/* All of its data have come; answered by node_server_took() or node_server_later(). */
 	bool (*end)(void *context);
 	void (*settled)(void *context, struct str package, bool is_twice);
-	/* The other node wants to know the status of this one, and what it knows of MESSAGE (empty:
-	 * of none); answered by node_server_status(), now or later. */
+	/* The other node wants to know the status of this one, or what it knows of the message with the
+	 * id MESSAGE, if that is not empty; answered by node_server_status(), now or later. */
 	void (*status)(void *context, struct str message);
 };
 

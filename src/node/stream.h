@@ -18,8 +18,9 @@
  *   sender              settled PACKAGE ...          it has none of them any more, durably
  *                       drop PACKAGE ...             the same, and another node has it, too
  *                       ping                         answered by pong; not inside of a take
- *                       status [MESSAGE]             only after ready, and after the last answer:
- *                                                    what does it know of itself, and of MESSAGE?
+ *                       status [ID]                  only after ready, and after the last answer:
+ *                                                    how is it; or what does it know of a message,
+ *                                                    by its id at any node?
  *   receiver            status TEXT                  an object of JSON (node/status.h)
  *   both                bye TEXT                     why the connection is closed, for people
  *

@@ -45,6 +45,12 @@ void nodes_print_json(const struct nodes_picture *picture, struct buffer *out);
  * them count, also those that are not shown; a line is about one that is. (differ.c) */
 void nodes_print_differences(const struct nodes_picture *picture, bool is_json, struct buffer *out);
 
+/* Appends what all nodes know of the message ID to LINES, "NODE LINE" of a log each: asks by the
+ * manager of the directory RUN. COMMAND_FAILED, after error messages: some do not say it. (lines.c)
+ */
+int nodes_lines_fetch(const struct command *command, const char *run, struct str id,
+		      struct buffer *lines);
+
 extern const struct command_option command_nodes_options[];
 extern const struct command_exit command_nodes_exits[];
 int command_nodes(const struct command *command, int argc, char **argv);

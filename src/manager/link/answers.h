@@ -32,8 +32,8 @@ enum {
 struct answers *answers_new(struct os_loop *loop, struct helpers *helpers);
 void answers_free(struct answers *answers);
 
-/* Asks all nodes, also what they know of MESSAGE (empty: of none); appends the number of the
- * question to TOLD. ORDER_BUSY: another question is under way; ORDER_NO_NODES: there is no
+/* Asks all nodes for their status, or what they know of the message with the id MESSAGE; appends the
+ * number of the question to TOLD. ORDER_BUSY: another question is under way; ORDER_NO_NODES: there is no
  * process "handover". */
 enum order_code answers_begin(struct answers *answers, struct str message, struct buffer *told);
 /* Appends to TOLD, for the question and the offset in TEXT, "NUMBER OFFSET": "+" and a piece of the

@@ -62,7 +62,7 @@ void node_session_kept(struct node_session *session, struct str package, struct 
 void node_session_greeted(struct node_session *session, int error,
 			  const struct queue_handed_serial *highest);
 
-/* status.c: the other node wants to know the status of this one, and what it knows of MESSAGE. */
+/* status.c: the other node wants to know the status of this one, or what it knows of MESSAGE. */
 void node_session_ask_status(struct node_session *session, struct str message);
 
 /* close.c: tells the other node why, and closes. */

@@ -30,7 +30,7 @@ void node_session_ask_status(struct node_session *session, struct str message)
 
 	session->question = ++receiver->questions;
 	pack_u32(&body, session->question);
-	pack_str(&body, mail_package_split(message, NULL, NULL) ? message : STR(""));
+	pack_str(&body, mail_id_parse(message, &(struct mail_id){0, 0}) ? message : STR(""));
 	if (session->status_timer == NULL)
 		session->status_timer = os_timer_new(receiver->loop, on_status_late, session);
 	if (receiver->helper != NULL &&

@@ -29,11 +29,11 @@ struct asked_node {
 
 struct node_question {
 	struct node_sender *sender;
-	uint64_t number; /* of "send" */
-	char message[MAIL_NODE_MAX + MAIL_PACKAGE_SIZE + 2];
-	struct asked_node *nodes; /* that were not told */
-	unsigned asked;           /* of these */
-	struct os_task more;      /* asks those for which there is room */
+	uint64_t number;            /* of "send" */
+	char message[MAIL_ID_SIZE]; /* its id; "": their status is wanted */
+	struct asked_node *nodes;   /* that were not told */
+	unsigned asked;             /* of these */
+	struct os_task more;        /* asks those for which there is room */
 };
 
 /* "send" is told of NODE, "" for the end: its answer, or why there is none. */

@@ -23,6 +23,9 @@ struct listing_survey {
 	struct queue_walk walk;
 	bool is_walking; /* through it */
 	uint64_t reads;
+	int64_t wanted_us; /* 0: no message is looked for */
+	struct listing_survey_found found[LISTING_SURVEY_FOUND_MAX];
+	size_t found_count;
 };
 
 static void add_survey_folder(struct listing_survey *survey, enum queue_folder folder,
@@ -70,6 +73,18 @@ void listing_survey_free(struct listing_survey *survey)
 	free(survey);
 }
 
+void listing_survey_look_for(struct listing_survey *survey, int64_t born_us)
+{
+	survey->wanted_us = born_us;
+}
+
+size_t listing_survey_found(const struct listing_survey *survey,
+			    const struct listing_survey_found **found_out)
+{
+	*found_out = survey->found;
+	return survey->found_count;
+}
+
 const struct listing_survey_result *listing_survey_result(const struct listing_survey *survey)
 {
 	return &survey->result;
@@ -93,6 +108,9 @@ static void read_surveyed_message(struct listing_survey *survey, uint64_t number
 	result->bytes += control->envelope->size;
 	if (result->oldest_us == 0 || born_us < result->oldest_us)
 		result->oldest_us = born_us;
+	if (born_us == survey->wanted_us && survey->found_count < LISTING_SURVEY_FOUND_MAX)
+		survey->found[survey->found_count++] = (struct listing_survey_found){
+			control->envelope->id, stage != NULL, folder->stage};
 	queue_control_free(control);
 }
 

@@ -132,3 +132,48 @@ def test_without_nodes_there_is_nobody_to_ask(node):
                            check=False, capture_output=True, text=True, timeout=PATIENCE)
     assert ended.returncode == 1
     assert "no process of this node speaks with others" in ended.stderr
+
+
+def trace(cluster, number, at, *logs):
+    """The exit status of "trace --nodes", and its lines: (node, event)."""
+    made = cluster[at]
+    ended = subprocess.run([*as_user(), os.path.join(made.programs, "stagepost"), "trace", "--nodes", "--json", "-c",
+                            made.conf, number, *logs],
+                           check=False, capture_output=True, text=True, timeout=PATIENCE)
+    return ended.returncode, [(line.get("at"), line["event"]) for line in map(json.loads, ended.stdout.splitlines())], \
+        ended.stderr
+
+
+def test_all_nodes_tell_the_story_of_a_message(cluster):
+    """By its id at any node, also after it has gone, and from any node."""
+    with Client(cluster["edge"]) as client:
+        number = client.deliver("ann@x.test", "bob@a.test", TEXT).split()[-1]
+    cluster["box"].maildir("bob@a.test").wait()
+    cluster["box"].wait_empty()
+    cluster["edge"].wait_empty()
+    cluster["core"].wait_empty()
+    numbers = [number, *(event["id"] for name in ("core", "box") for event in cluster[name].log.find("node_took"))]
+    assert len(set(numbers)) == 3
+    for at in cluster.names:
+        for wanted in numbers:
+            status, lines, errors = trace(cluster, wanted, at)
+            assert (status, errors) == (0, "")
+            story = [(node, event) for node, event in lines if event in ("node_took", "delivered")]
+            # in the order of clocks: who took it may have gone on before the answer has come
+            assert sorted(story) == [("box.test", "delivered"), ("box.test", "node_took"), ("core.test", "delivered"),
+                                     ("core.test", "node_took"), ("edge.test", "delivered")]
+
+
+def test_where_a_message_waits_is_found(cluster):
+    """Also by a manager that has not tried it itself: what is on its disk says it."""
+    cluster["box"].stop()
+    with Client(cluster["edge"]) as client:
+        number = client.deliver("ann@x.test", "bob@a.test", TEXT).split()[-1]
+    cluster["core"].log.wait("deferred")
+    cluster["core"].kill_and_wait("send")
+    wait_until(lambda: trace(cluster, number, "edge")[1][-1:] == [("core.test", "deferred")], "where it waits is known")
+    status, lines, errors = trace(cluster, number, "edge")
+    assert status == 1
+    assert re.fullmatch(r"stagepost trace: box\.test: .*Connection refused\n", errors)
+    assert ("core.test", "node_took") in lines
+    assert trace(cluster, "1-1", "edge")[0] == 1

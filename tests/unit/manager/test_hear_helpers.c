@@ -9,7 +9,7 @@ enum { FIRST_USER = 10 };
 static const char *const programs[MANAGER_HELPERS] = {
 	[MANAGER_RESOLVE] = "resolve", [MANAGER_REMOTE] = "remote",     [MANAGER_LIST] = "list",
 	[MANAGER_LOCAL] = "local",     [MANAGER_LMTP] = "lmtp",         [MANAGER_PIPE] = "pipe",
-	[MANAGER_MAILBOX] = "mailbox", [MANAGER_HANDOVER] = "handover",
+	[MANAGER_MAILBOX] = "mailbox", [MANAGER_HANDOVER] = "handover", [MANAGER_NODED] = "noded",
 };
 
 static struct config_service services[] = {
@@ -35,19 +35,13 @@ static const struct {
 	enum manager_helper helper; /* MANAGER_HELPERS: none */
 	uint32_t places;
 } cases[] = {
-	{"resolve", MANAGER_RESOLVE, 0},
-	{"remote", MANAGER_REMOTE, 1},
-	{CONFIG_LIST_SERVICE, MANAGER_LIST, 2},
-	{"a-maildir", MANAGER_LOCAL, 3},
-	{"a-mbox", MANAGER_LOCAL, 4},
-	{"a-server", MANAGER_LMTP, 5},
-	{"a-program", MANAGER_PIPE, 6},
-	{"a-mailbox", MANAGER_MAILBOX, 7},
-	{"an-imap", MANAGER_MAILBOX, 8},
-	{"not-used", MANAGER_HELPERS, 0},
-	{"handover", MANAGER_HANDOVER, 4096},
-	{"no-service", MANAGER_HELPERS, 9},
-	{"", MANAGER_HELPERS, 0},
+	{"resolve", MANAGER_RESOLVE, 0},        {"remote", MANAGER_REMOTE, 1},
+	{CONFIG_LIST_SERVICE, MANAGER_LIST, 2}, {"a-maildir", MANAGER_LOCAL, 3},
+	{"a-mbox", MANAGER_LOCAL, 4},           {"a-server", MANAGER_LMTP, 5},
+	{"a-program", MANAGER_PIPE, 6},         {"a-mailbox", MANAGER_MAILBOX, 7},
+	{"an-imap", MANAGER_MAILBOX, 8},        {"not-used", MANAGER_HELPERS, 0},
+	{"handover", MANAGER_HANDOVER, 4096},   {"noded", MANAGER_NODED, 0},
+	{"no-service", MANAGER_HELPERS, 9},     {"", MANAGER_HELPERS, 0},
 	{"remotes", MANAGER_HELPERS, 0},
 };
 

@@ -261,7 +261,7 @@ static void a_status_has_a_bound(void **state)
 	node_client_ask_status(&scene.client, STR(""));
 	assert_false(hear("status"));
 	assert_string_equal(said_take(&scene.client.out),
-			    "bye its status is missing, or too long;");
+			    "status;bye its status is missing, or too long;");
 	for (size_t length = NODE_STATUS_MAX; length <= NODE_STATUS_MAX + 1; length++) {
 		begin_scene(READY);
 		node_client_ask_status(&scene.client, STR(""));

@@ -80,12 +80,12 @@ static void nodes_are_told_as_they_answer(void **state)
 
 	(void)state;
 	assert_string_equal(read_at("0 0"), NO_ANSWERS);
-	assert_int_equal(begin("a/1-2"), ORDER_OK);
+	assert_int_equal(begin("1-2"), ORDER_OK);
 	assert_string_equal(buffer_data(&told), "1");
 	assert_int_equal(told_type, IPC_JOB_ASK_NODES);
 	asked = (struct unpack){buffer_view(&told_body), false};
 	assert_int_equal(unpack_u64(&asked), 1);
-	assert_true(str_equal(unpack_str(&asked), STR("a/1-2")));
+	assert_true(str_equal(unpack_str(&asked), STR("1-2")));
 	assert_true(unpack_is_whole(&asked));
 	assert_string_equal(read_at("1 0"), "+[");
 	assert_string_equal(read_at("1 1"), "-");
@@ -113,9 +113,9 @@ static void who_asks_the_same_meanwhile_gets_the_same(void **state)
 	assert_int_equal(begin(""), ORDER_OK);
 	assert_string_equal(buffer_data(&told), "1");
 	assert_int_equal(told_count, 1);
-	assert_int_equal(begin("a/1-2"), ORDER_BUSY);
+	assert_int_equal(begin("1-2"), ORDER_BUSY);
 	assert_true(hear(1, "", false, STR("")));
-	assert_int_equal(begin("a/1-2"), ORDER_OK);
+	assert_int_equal(begin("1-2"), ORDER_OK);
 	assert_string_equal(buffer_data(&told), "2");
 	assert_true(hear(1, "a1", true, STR("{}"))); /* of the question before */
 	assert_string_equal(read_at("2 1"), "-");

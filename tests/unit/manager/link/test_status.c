@@ -12,6 +12,7 @@
 /* In the place of queue/listing/survey.h: one that has so many steps, then this end. */
 struct listing_survey {
 	unsigned steps;
+	int64_t wanted_us;
 };
 
 static unsigned survey_steps;
@@ -46,6 +47,20 @@ const struct listing_survey_result *listing_survey_result(const struct listing_s
 	return &survey_result;
 }
 
+static const struct listing_survey_found found_on_disk = {.id = {7, 1000}};
+
+void listing_survey_look_for(struct listing_survey *survey, int64_t born_us)
+{
+	survey->wanted_us = born_us;
+}
+
+size_t listing_survey_found(const struct listing_survey *survey,
+			    const struct listing_survey_found **found_out)
+{
+	*found_out = &found_on_disk;
+	return survey->wanted_us == found_on_disk.id.born_us;
+}
+
 void listing_survey_free(struct listing_survey *survey)
 {
 	free(survey);
@@ -75,7 +90,28 @@ static size_t services_of(void *context, const char *const **names_out)
 	return 1;
 }
 
-static const struct status_handler handler = {describe, services_of};
+static unsigned message_lines; /* of ten bytes, with their newline */
+
+static void describe_message(void *context, int64_t born_us,
+			     const struct listing_survey_found *found, size_t count,
+			     void (*each)(void *receiver, struct str line), void *receiver)
+{
+	char line[32];
+
+	(void)context;
+	snprintf(line, sizeof line, "born %lld", (long long)born_us);
+	each(receiver, str_from(line));
+	for (size_t i = 0; i < count; i++) {
+		snprintf(line, sizeof line, "found %llu", (unsigned long long)found[i].id.number);
+		each(receiver, str_from(line));
+	}
+	for (unsigned i = 0; i < message_lines; i++) {
+		snprintf(line, sizeof line, "line%05u", i);
+		each(receiver, str_from(line));
+	}
+}
+
+static const struct status_handler handler = {describe, describe_message, services_of};
 
 static int begin_status(void **state)
 {
@@ -85,6 +121,7 @@ static int begin_status(void **state)
 	survey_end = 0;
 	surveys = told_count = 0;
 	described = 0;
+	message_lines = 0;
 	survey_result = (struct listing_survey_result){.places = places};
 	status = status_new(NULL, NULL, NULL, &handler, NULL);
 	return 0;
@@ -98,13 +135,18 @@ static int end_status(void **state)
 	return 0;
 }
 
-static void ask(uint32_t question)
+static bool ask_about(uint32_t question, const char *message)
 {
 	struct buffer body CLEANUP(buffer_clear) = {0};
 
 	pack_u32(&body, question);
-	pack_str(&body, STR(""));
-	assert_true(status_ask(status, "noded", buffer_view(&body)));
+	pack_str(&body, str_from(message));
+	return status_ask(status, "noded", buffer_view(&body));
+}
+
+static void ask(uint32_t question)
+{
+	assert_true(ask_about(question, ""));
 }
 
 /* The text of the last answer. */
@@ -216,6 +258,60 @@ static void after_the_stop_nothing_is_read(void **state)
 	assert_false(status_ask(status, "noded", STR("x")));
 }
 
+/* 3e8: the birth of what is on the disk, 1000 microseconds. */
+static void a_message_is_looked_for(void **state)
+{
+	(void)state;
+	survey_steps = 10;
+	assert_true(ask_about(1, "9-3e8"));
+	play_all();
+	assert_string_equal(answer(1), "{\"message\":{\"searched\":true,\"lines\":[\"born 1000\","
+				       "\"found 7\"]}}");
+	assert_true(ask_about(2, "9-3e9"));
+	play_all();
+	assert_string_equal(answer(2),
+			    "{\"message\":{\"searched\":true,\"lines\":[\"born 1001\"]}}");
+	assert_int_equal(surveys, 2);
+	ask(3); /* by the survey that has looked for it */
+	play_all();
+	assert_int_equal(surveys, 2);
+	assert_false(ask_about(4, "9"));
+	assert_false(ask_about(4, "x"));
+}
+
+/* A survey that has begun for others begins anew; while one message is looked for, others are not.
+ */
+static void a_search_takes_its_time(void **state)
+{
+	(void)state;
+	survey_steps = 5000;
+	ask(1);
+	assert_true(ask_about(2, "9-3e8"));
+	assert_int_equal(surveys, 2);
+	assert_true(ask_about(3, "9-3e9"));
+	assert_int_equal(surveys, 2);
+	fake_advance(STATUS_PATIENCE_US + SECOND_US / 100);
+	assert_int_equal(told_count, 3);
+	assert_string_equal(answer(3),
+			    "{\"message\":{\"searched\":false,\"lines\":[\"born 1001\"]}}");
+	assert_true(ask_about(4, "9-3e8"));
+	fake_advance(STATUS_PATIENCE_US + SECOND_US / 100);
+	assert_string_equal(answer(4), "{\"message\":{\"searched\":false,\"lines\":[\"born 1000\","
+				       "\"found 7\"]}}");
+}
+
+static void the_latest_lines_are_told(void **state)
+{
+	(void)state;
+	for (unsigned more = 0; more <= 1; more++) {
+		message_lines = STATUS_LINES_MAX / 10 - 1 + more; /* and that of its birth */
+		assert_true(ask_about(1, "9-3e9"));
+		play_all();
+		assert_int_equal(strstr(answer(1), "born 1001") != NULL, more == 0);
+		assert_non_null(strstr(answer(1), "\"line00001\""));
+	}
+}
+
 static void askers_and_answers_have_bounds(void **state)
 {
 	(void)state;
@@ -253,18 +349,13 @@ static void askers_and_answers_have_bounds(void **state)
 
 int main(void)
 {
+#define SCENE(name) cmocka_unit_test_setup_teardown(name, begin_status, end_status)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(an_answer_has_a_survey, begin_status, end_status),
-		cmocka_unit_test_setup_teardown(a_new_survey_serves_all_who_ask, begin_status,
-						end_status),
-		cmocka_unit_test_setup_teardown(nobody_waits_long_for_a_survey, begin_status,
-						end_status),
-		cmocka_unit_test_setup_teardown(a_disk_that_fails_is_no_survey, begin_status,
-						end_status),
-		cmocka_unit_test_setup_teardown(after_the_stop_nothing_is_read, begin_status,
-						end_status),
-		cmocka_unit_test_setup_teardown(askers_and_answers_have_bounds, begin_status,
-						end_status),
+		SCENE(an_answer_has_a_survey),         SCENE(a_new_survey_serves_all_who_ask),
+		SCENE(nobody_waits_long_for_a_survey), SCENE(a_disk_that_fails_is_no_survey),
+		SCENE(after_the_stop_nothing_is_read), SCENE(a_message_is_looked_for),
+		SCENE(a_search_takes_its_time),        SCENE(the_latest_lines_are_told),
+		SCENE(askers_and_answers_have_bounds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -112,6 +112,30 @@ static void places_have_a_bound(void **state)
 	}
 }
 
+/* Messages of one birth; more than a survey has room for are only counted. */
+static void a_message_is_found_by_its_birth(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < LISTING_SCENE_MESSAGES; i++) {
+		struct listing_survey *survey = listing_survey_new(listing_scene_store, NULL, 0);
+		const struct listing_survey_found *found;
+		size_t count = 0;
+		size_t there;
+
+		listing_survey_look_for(survey, listing_scene_born(i));
+		while (listing_survey_step(survey) > 0)
+			;
+		there = listing_survey_found(survey, &found);
+		for (size_t j = 0; j < LISTING_SCENE_MESSAGES; j++)
+			count += listing_scene_born(j) == listing_scene_born(i);
+		assert_int_equal(
+			there, count < LISTING_SURVEY_FOUND_MAX ? count : LISTING_SURVEY_FOUND_MAX);
+		assert_int_equal(found[0].id.born_us, listing_scene_born(i));
+		assert_int_equal(found[0].is_queued, listing_scene_messages[i].control == NULL);
+		listing_survey_free(survey);
+	}
+}
+
 static void what_is_unreadable_is_counted(void **state)
 {
 	struct listing_survey *survey;
@@ -132,10 +156,12 @@ static void what_is_unreadable_is_counted(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_place_has_its_messages), cmocka_unit_test(no_step_takes_long),
+		cmocka_unit_test(each_place_has_its_messages),
+		cmocka_unit_test(no_step_takes_long),
 		cmocka_unit_test(places_have_a_bound),
-		cmocka_unit_test(
-			what_is_unreadable_is_counted), /* last: it takes the data of one */
+		cmocka_unit_test(a_message_is_found_by_its_birth),
+		cmocka_unit_test(what_is_unreadable_is_counted), /* last: it takes the data of one
+								  */
 	};
 
 	return cmocka_run_group_tests(tests, listing_scene_open, listing_scene_close);
