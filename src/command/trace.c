@@ -84,12 +84,21 @@ static int refuse_binary(const char *name, const char *reader)
 	return COMMAND_FAILED;
 }
 
+static bool is_log_there(const char *name)
+{
+	FILE *file = fopen(name, "r");
+
+	if (file != NULL)
+		fclose(file);
+	return file != NULL;
+}
+
 /* "NODE=FILE", unless there is such a file: the file, and the node in *NODE_OUT. */
 static const char *file_of_node(const char *name, struct str *node_out)
 {
 	const char *equals = strchr(name, '=');
 
-	if (equals == NULL || access(name, F_OK) == 0 ||
+	if (equals == NULL || is_log_there(name) ||
 	    !mail_node_is_valid(str_slice(name, (size_t)(equals - name))))
 		return name;
 	*node_out = str_slice(name, (size_t)(equals - name));

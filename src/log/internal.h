@@ -16,10 +16,6 @@ bool log_line_parse_json(struct arena *arena, struct str text, struct log_line *
  * lost, when there is no room. */
 void log_append(enum log_level level, struct str line);
 
-/* event.c: appends the line of an event at TIME_US, as logfmt, with its newline. */
-void log_append_line(struct buffer *lines, int64_t time_us, enum log_name name,
-		     const struct log_field *fields);
-
 /* recent.c: whether a line with FIELDS is to be kept; keeps it. */
 bool log_recent_is_kept(const struct log_field *fields);
 void log_recent_add(struct str line);

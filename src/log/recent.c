@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: ISC
 #include "log/recent.h"
-#include "base/timestamp.h"
 #include "log/internal.h"
 #include <string.h>
 
 static struct {
 	bool is_kept;
 	struct buffer older, newer; /* lines; each up to half of the bound */
-	struct buffer *out;         /* of log_recent_format() */
-	int64_t time_us;
 } recent;
 
 void log_recent_keep(bool is_kept)
@@ -66,19 +63,4 @@ void log_recent_each(struct str part, void (*each)(void *context, struct str lin
 {
 	each_line_with(buffer_view(&recent.older), part, each, context);
 	each_line_with(buffer_view(&recent.newer), part, each, context);
-}
-
-void log_recent_begin(struct buffer *out, int64_t time_us)
-{
-	recent.out = out;
-	recent.time_us = time_us;
-}
-
-void log_recent_format(enum log_name name, const struct log_field *fields)
-{
-	struct buffer line CLEANUP(buffer_clear) = {0};
-
-	log_append_line(&line, recent.time_us, name, fields);
-	if (line.length > 0)
-		buffer_append(recent.out, buffer_data(&line), line.length - 1);
 }
