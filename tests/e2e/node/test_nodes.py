@@ -134,11 +134,12 @@ def test_without_nodes_there_is_nobody_to_ask(node):
     assert "no process of this node speaks with others" in ended.stderr
 
 
-def trace(cluster, number, at, *logs):
+def trace(cluster, number, at):
     """The exit status of "trace --nodes", and its lines: (node, event)."""
     made = cluster[at]
-    ended = subprocess.run([*as_user(), os.path.join(made.programs, "stagepost"), "trace", "--nodes", "--json", "-c",
-                            made.conf, number, *logs],
+    _, program, command, _, *options = recipes.blocks()["stagepost-trace.8/1"].text.split()
+    ended = subprocess.run([*as_user(), os.path.join(made.programs, program), command, number, *options, "--json", "-c",
+                            made.conf],
                            check=False, capture_output=True, text=True, timeout=PATIENCE)
     return ended.returncode, [(line.get("at"), line["event"]) for line in map(json.loads, ended.stdout.splitlines())], \
         ended.stderr
