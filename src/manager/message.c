@@ -78,7 +78,7 @@ static int load_control_of_message(struct manager *manager, struct message *mess
 	int error;
 
 	if (text.length > 0)
-		error = queue_control_parse(text, &message->control, &line);
+		error = queue_control_parse_queued(text, &message->control, &line);
 	else
 		error = queue_update_load(manager->store,
 					  message_facts_are_s4(message->facts) ? &stage : NULL,

@@ -199,6 +199,9 @@ struct queue_intake {
 	bool is_blind;      /* the system cannot tell who has a file open for writing */
 	uint64_t awaited;   /* changes that somebody waits for, so far (queue_intake_await()) */
 	uint64_t durable;   /* so many of them, the first ones, are durable */
+	uint64_t retired;   /* files that have come into quarantine, so far */
+	uint64_t lost;      /* so many of them, the first ones, were there before a failed sync */
+	uint64_t released;  /* so many, of the others, may be used again */
 	bool must_sync_all; /* so that they are, all of the filesystem is synced */
 	struct queue_dirty_nodes dirty_nodes;
 	int pid_directory; /* always open, so that removals can always be made durable */

@@ -117,6 +117,12 @@ uint64_t queue_intake_settled(struct queue_intake *intake);
  * is not enough here: somebody else's disk hangs on it. */
 uint64_t queue_intake_await(struct queue_intake *intake);
 uint64_t queue_intake_durable(struct queue_intake *intake);
+/* How many files of ended messages have come into quarantine; whether the one that then was the
+ * last has left it, because the removal of its names is durable: its number may be another
+ * message's from now on. That may be before queue_intake_durable() says so, whose number was given
+ * later. */
+uint64_t queue_intake_retired(struct queue_intake *intake);
+bool queue_intake_has_released(struct queue_intake *intake, uint64_t retired);
 /* Whether everything is that was awaited. */
 bool queue_intake_is_durable(struct queue_intake *intake);
 /* Whether all are, those of earlier processes included. */

@@ -222,7 +222,7 @@ static void write_bounces(struct group *group)
 		fail_queue_update(group, i,
 				  update_append(group->store, group->files[i],
 						group->updates[i]->bounce,
-						&group->bounces[i].is_longer));
+						&group->bounces[i].is_longer, NULL));
 		count++;
 	}
 	if (count > 0)

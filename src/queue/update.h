@@ -18,7 +18,10 @@ struct queue_update {
 	enum mail_stage stage; /* if is_queued */
 	struct str bounce;     /* records for bounce/X/ID; may be empty */
 	struct str control;    /* records for the control file, without checksums, which are added
-				* if the file is of format 2; may be empty */
+				* if the file is of format 2, as is a synced record if they are
+				* synced; may be empty */
+	uint64_t synced;       /* bytes after the head of the control file that are durable
+				* (queue_control.synced); only for what is appended at S5 */
 	bool may_be_lost;      /* CONTROL only says when to try again: do not sync it. At S5,
 				* without bounce records */
 	bool preprocess;       /* is_queued only: link the data file to mess/, make the control
@@ -32,7 +35,8 @@ struct queue_update {
 	const char *const *link_services;
 	size_t link_service_count;
 	int result;       /* out: 0 or -errno */
-	uint64_t length;  /* out: bytes of CONTROL in the file, with checksums */
+	uint64_t length;  /* out: bytes of CONTROL in the file, with checksums and synced record */
+	uint64_t size;    /* out: bytes of the control file with them, if they were written */
 	bool is_in_doubt; /* out: it failed, but at least part of CONTROL is in the control file,
 			   * which would grow if it were appended again and again */
 	bool is_bounced;  /* out: BOUNCE is durable, also if the update failed later: the next
@@ -56,6 +60,12 @@ struct queue_update {
  * must not be overwritten, so the next update must be whole (queue_update_account()). May run in a
  * thread of its own, one call at a time.
  *
+ * What is appended and synced begins with a synced record that says update->synced, and so does not
+ * depend on its own sync: whatever a power failure leaves of the append is never taken for damage,
+ * and what was durable before it always is. The records of preprocessing end with one that covers
+ * them, because at S5 they are durable; those that an interrupted step has left are taken over
+ * without the lines that cannot be read.
+ *
  * A rewritten control file is made in intd/ and is durable, bytes and size, before it gets
  * another name. Its names in local/ and remote/ are replaced first, then the one in info/, the
  * only one that is read. So after a crash there is either the old file, with all that was
@@ -66,8 +76,9 @@ struct queue_update {
 void queue_update_commit_group(struct queue_store *store, struct queue_update **updates,
 			       size_t count);
 
-/* Records in CONTROL, which belongs to UPDATE's message, how long its file is now, and whether
- * the next update must rewrite it. Call after each commit, whatever its result. */
+/* Records in CONTROL, which belongs to UPDATE's message, how long its file is now, how much of it
+ * is durable, and whether the next update must rewrite it. Call after each commit, whatever its
+ * result. */
 void queue_update_account(struct queue_control *control, const struct queue_update *update);
 
 /* When all deliveries of a place are done: removes local/SERVICE/X/ID, or remote/X/ID when

@@ -29,8 +29,10 @@ LATER = "20000"  # seconds: what waits is not due before it is drained
 GOAL_RATE = 4  # times Postfix's over two of its own
 GOAL_PROCESSOR = 1.0  # of a relay by SMTP between the same two
 GOAL_CONSTANT = 0.05  # how much a message may cost more or less with more nodes
+PERIOD_US = 100000
+GOAL_LINEAR = 0.95
 GOAL_DRAIN = 0.8  # of the rate of relaying
-SYNCS = ("fsync", "fdatasync", "syncfs", "sync_file_range", "msync")
+SYNCS = ("fsync", "fdatasync", "syncfs")
 CASES = (Case("relay", 50, 10240), Case("relay", 50, 1024))
 
 
@@ -191,42 +193,82 @@ def segments_sent():
     return int(lines[1][lines[0].index("OutSegs")])
 
 
-def count_syncs(chain, sink, directory):
+class Share:
+    """A fixed share of a processor for the processes of SERVER, so that more nodes are more machines.
+    By the controller "cpu" of the second version of control groups, or of the first."""
+
+    def __init__(self, server, share):
+        base = "/sys/fs/cgroup"
+        is_second = os.path.exists(f"{base}/cgroup.controllers") and \
+            "cpu" in pathlib.Path(base, "cgroup.subtree_control").read_text("ascii").split()
+        self.folder = pathlib.Path(base if is_second else f"{base}/cpu",
+                                   f"stagepost-bench-{server.pid}")
+        self.folder.mkdir()
+        quota, period = int(share * PERIOD_US), PERIOD_US
+        if is_second:
+            (self.folder / "cpu.max").write_text(f"{quota} {period}", "ascii")
+        else:
+            (self.folder / "cpu.cfs_period_us").write_text(str(period), "ascii")
+            (self.folder / "cpu.cfs_quota_us").write_text(str(quota), "ascii")
+        for pid in measure.tree(server.pid):
+            (self.folder / "cgroup.procs").write_text(str(pid), "ascii")
+
+    def remove(self):
+        """When its processes have ended."""
+        wait_until(lambda: not (self.folder / "cgroup.procs").read_text("ascii"), "all have ended", 30)
+        self.folder.rmdir()
+
+
+def count_syncs(chain, sink, directory, count):
     tracers = [measure.SystemCalls(server.pid, directory) for server in chain.servers]
     for tracer in tracers:
         tracer.__enter__()
     try:
-        run_once(chain, sink, CASES[0], COUNTED_MESSAGES)
+        run_once(chain, sink, case_for(count), COUNTED_MESSAGES * count)
     finally:
         for tracer in tracers:
             tracer.__exit__()
-    return sum(count for tracer in tracers for of in tracer.counts.values()
-               for call, count in of.items() if call in SYNCS) / COUNTED_MESSAGES
+    return sum(calls for tracer in tracers for of in tracer.counts.values()
+               for call, calls in of.items() if call in SYNCS) / (COUNTED_MESSAGES * count)
+
+
+def case_for(count):
+    """As many more sessions as nodes."""
+    return Case("relay", 25 * count, 10240)
+
+
+def measure_with(count, options, disk, sink):
+    chain = start_nodes(disk.directory(f"more{count}"), options, sink, count)
+    shares = []
+    try:
+        shares += [Share(server, options.share) for server in chain.servers[1:]]
+        run_once(chain, sink, case_for(count), 100 * count)
+        runs, segments = [], []
+        messages = options.messages * count // 4
+        for _ in range(options.rounds):
+            before = segments_sent()
+            runs.append(run_once(chain, sink, case_for(count), messages))
+            segments.append((segments_sent() - before) / messages)
+        return {"rate": statistics.median(run["rate"] for run in runs),
+                "processor_10000": statistics.median(run["processor_10000"] for run in runs),
+                "segments": statistics.median(segments),
+                "syncs": count_syncs(chain, sink, disk.base, count)}
+    finally:
+        chain.stop()
+        for share in shares:
+            share.remove()
 
 
 def measure_more(options, disk, report):
-    """The same mail with more nodes that send it."""
+    """The same mail with more nodes that send it, each with the same share of a processor."""
     found = report["more"] = {}
     for count in (1, 2, 4):
         disk.clear()
         sink = Sink()
-        chain = None
         try:
-            chain = start_nodes(disk.directory(f"more{count}"), options, sink, count)
-            run_once(chain, sink, CASES[0], 300)
-            runs, segments = [], []
-            for _ in range(options.rounds):
-                before = segments_sent()
-                runs.append(run_once(chain, sink, CASES[0], options.messages))
-                segments.append((segments_sent() - before) / options.messages)
-            found[str(count)] = {
-                "processor_10000": statistics.median(run["processor_10000"] for run in runs),
-                "segments": statistics.median(segments),
-                "syncs": count_syncs(chain, sink, disk.base)}
+            found[str(count)] = measure_with(count, options, disk, sink)
             note(f"{count} nodes: {found[str(count)]}")
         finally:
-            if chain is not None:
-                chain.stop()
             sink.stop()
 
 
@@ -281,6 +323,9 @@ def goals(report):
         figures = [of[key] for of in more.values()]
         found.append(judge(f"{key} with more nodes / with one", max(figures) / figures[0],
                            1 + GOAL_CONSTANT, at_most=True))
+    for count in ("2", "4") if more else ():
+        found.append(judge(f"rate of {count} nodes / {count} times that of one",
+                           more[count]["rate"] / more["1"]["rate"] / int(count), GOAL_LINEAR))
     if "drain" in report:
         of = report["drain"]
         found.append(judge("draining / relaying", of["rate"] / of["relay_rate"], GOAL_DRAIN))
@@ -298,7 +343,7 @@ def print_report(report):
     for name, seconds in report.get("latency", {}).items():
         print(f"  one message alone: {name:14} {seconds * 1000:7.1f} ms")
     for count, of in report.get("more", {}).items():
-        print(f"  {count} nodes that send: {of['processor_10000']:.2f} s for 10,000, "
+        print(f"  {count} nodes that send: {of['rate']:.0f} /s, {of['processor_10000']:.2f} s for 10,000, "
               f"{of['segments']:.1f} segments and {of['syncs']:.3f} syncs a message")
     if "drain" in report:
         of = report["drain"]
@@ -318,6 +363,8 @@ def main():
     parser.add_argument("--messages", type=int, default=5000, help="of a run")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--waiting", type=int, default=100000, help="messages that are drained")
+    parser.add_argument("--share", type=float, default=0.1,
+                        help="of a processor, for each of the nodes in the part \"more\"")
     parser.add_argument("--part", action="append", choices=PARTS, default=[],
                         help="only this one; may be repeated")
     parser.add_argument("--alone", action="store_true", help="without Postfix")

@@ -213,7 +213,9 @@ static int visit(void *context, uint64_t number)
 		blame(trial, number, "cannot be read");
 		return result;
 	}
-	result = check_control(trial, number, control);
+	result = control->damaged > 0
+			 ? blame(trial, number, "is called damaged, and no disk has changed it")
+			 : check_control(trial, number, control);
 	queue_control_free(control);
 	return result;
 }

@@ -29,6 +29,7 @@ struct entry {           /* of one message */
 	enum mail_stage stage;
 	struct buffer data;
 	struct buffer control;
+	uint64_t synced;        /* bytes after the envelope that are durable for certain */
 	bool is_answered;       /* 250 was said */
 	bool is_ended;          /* nothing more is owed for it */
 	bool is_gone;           /* another machine was told that it is, durably */

@@ -257,15 +257,20 @@ static void deliver_queued(struct entry *entry)
 		panic("a message cannot be removed");
 }
 
-static bool update_once(struct queue_update *change)
+static bool update_once(struct entry *entry, struct queue_update *change)
 {
+	if (change->is_whole)
+		entry->synced = 0;
+	change->synced = entry->synced;
 	queue_update_commit_group(store, &change, 1);
+	if (change->result == 0 && !change->may_be_lost)
+		entry->synced = change->size - entry->control.length;
 	return change->result == 0;
 }
 
-static bool update(struct queue_update *change)
+static bool update(struct entry *entry, struct queue_update *change)
 {
-	return update_once(change) || update_once(change);
+	return update_once(entry, change) || update_once(entry, change);
 }
 
 /* S4 to S5, its first recipient local, the others remote. */
@@ -294,7 +299,7 @@ static bool preprocess(struct entry *entry, unsigned recipients)
 		panic("a map cannot be written");
 	change.control = buffer_view(&text);
 	entry->is_updated = true;
-	if (!update(&change))
+	if (!update(entry, &change))
 		return false;
 	if (queue_message_remove_todo(intake, entry->stage, entry->number) < 0 &&
 	    queue_message_remove_todo(intake, entry->stage, entry->number) < 0)
@@ -349,7 +354,7 @@ static void renew(struct entry *entry, uint32_t number, enum queue_outcome outco
 		change.bounce = str_from(bounce);
 	entry->deliveries[number].tried = outcome;
 	is_there[number] = true;
-	if (update(&change))
+	if (update(entry, &change))
 		for (uint32_t i = 1; i <= LEDGER_DELIVERIES_MAX; i++) {
 			if (!is_there[i])
 				continue;
@@ -380,13 +385,13 @@ static void mark(struct entry *entry, uint32_t number, enum queue_outcome outcom
 		change.bounce = str_from(bounce);
 	entry->deliveries[number].tried = outcome;
 	entry->deliveries[number].may_wait |= change.may_be_lost;
-	is_done = update_once(&change);
+	is_done = update_once(entry, &change);
 	if (change.is_in_doubt) {
 		look();
 		renew(entry, number, outcome);
 		return;
 	}
-	if ((is_done || update(&change)) && !change.may_be_lost) {
+	if ((is_done || update(entry, &change)) && !change.may_be_lost) {
 		entry->deliveries[number].marked = outcome;
 		entry->deliveries[number].may_wait = false;
 	}
@@ -568,7 +573,7 @@ static bool requeue(struct entry *entry)
 		.number = entry->number, .born_us = entry->born_us, .control = STR("requeue: 1\n")};
 
 	entry->deliveries[1].may_be_requeued = true;
-	entry->deliveries[1].is_requeued = update(&change);
+	entry->deliveries[1].is_requeued = update(entry, &change);
 	look();
 	return entry->deliveries[1].is_requeued;
 }
@@ -593,7 +598,7 @@ static void map_anew(struct entry *entry)
 	queue_control_free(control);
 	change.control = buffer_view(&text);
 	entry->deliveries[1].may_have_moved = true;
-	entry->deliveries[1].has_moved = update(&change);
+	entry->deliveries[1].has_moved = update(entry, &change);
 	look();
 	if (entry->deliveries[1].has_moved)
 		(void)!queue_update_leave(store, entry->number, "mailbox");

@@ -147,15 +147,24 @@ static bool has_new_map(const struct record *record)
 	return record->news[0] & RECORDER_MAP;
 }
 
+/* Whether the control file is an earlier writer's, which does not say what of it was durable. */
+static bool lacks_mark(const struct record *record)
+{
+	return !record->update.is_queued && record->subject->format > 1 &&
+	       !record->subject->has_mark;
+}
+
 /* A file that has grown too long is rewritten, and so is one with a new map. */
-static int set_text(struct recorder *recorder, struct record *record)
+static int set_text(struct recorder *recorder, struct record *record, bool may_be_lost)
 {
 	struct queue_update *update = &record->update;
 
-	record->subject->must_be_whole |= has_new_map(record);
+	record->subject->must_be_whole |=
+		has_new_map(record) || (!may_be_lost && lacks_mark(record));
 	update->is_whole =
 		!update->is_queued &&
 		queue_control_outgrown(record->subject, record->control.length, &record->whole);
+	update->may_be_lost = may_be_lost && !update->is_whole;
 	if (update->is_whole)
 		add_links(recorder, record);
 	update->control = buffer_view(update->is_whole ? &record->whole : &record->control);
@@ -192,10 +201,9 @@ static int fill_record(struct recorder *recorder, struct record *record,
 	if (error == 0)
 		error = add_news(record, work->news);
 	if (error == 0)
-		error = set_text(recorder, record);
+		error = set_text(recorder, record, !is_s4 && recorder_only_waits(work));
 	record->update.bounce = buffer_view(&record->bounce);
-	record->update.may_be_lost =
-		!is_s4 && !record->update.is_whole && recorder_only_waits(work);
+	record->update.synced = work->control->synced;
 	return error;
 }
 

@@ -94,7 +94,7 @@ int cleaner_rebuild(const struct queue_cleaner *cleaner, const struct remains *r
 	result = cleaner_map_later(&text, remains->envelope->envelope,
 				   "its control file was lost: nobody knows what was delivered");
 	if (result == 0 && remains->envelope->has_checksum)
-		queue_checksum_add_records(&text, before, remains->envelope->envelope->id.born_us);
+		queue_control_end_whole(&text, before, remains->envelope->envelope->id.born_us);
 	return result == 0
 		       ? cleaner_write_control(cleaner->store, remains->number, buffer_view(&text))
 		       : result;

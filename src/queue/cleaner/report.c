@@ -141,7 +141,7 @@ static int write_control_of_report(const struct queue_control *control, uint64_t
 	if (result == 0)
 		result = write_lost_outcomes(deliveries, count, text, bounce);
 	if (result == 0)
-		queue_checksum_add_records(text, before, envelope.id.born_us);
+		queue_control_end_whole(text, before, envelope.id.born_us);
 	return result;
 }
 
@@ -199,7 +199,7 @@ int cleaner_stand_in(struct queue_store *store, const struct queue_control *cont
 	result = cleaner_map_later(&text, &envelope, "the disk of this host has damaged it");
 	if (result < 0)
 		return result;
-	queue_checksum_add_records(&text, before, envelope.id.born_us);
+	queue_control_end_whole(&text, before, envelope.id.born_us);
 	result = cleaner_write_control(store, envelope.id.number, buffer_view(&text));
 	if (result < 0)
 		return result;

@@ -133,6 +133,33 @@ bool queue_control_read_id(struct str text, struct mail_id *id_out)
 	       mail_id_parse(str_skip(line, 4), id_out);
 }
 
+bool control_next_line(struct str *text, struct str *line_out)
+{
+	ptrdiff_t end = str_find(*text, '\n');
+
+	if (end < 0)
+		return false;
+	*line_out = str_slice(text->data, (size_t)end);
+	*text = str_skip(*text, (size_t)end + 1);
+	return true;
+}
+
+bool control_is_cut(struct str line)
+{
+	return line.length > 0 && line.data[line.length - 1] == QUEUE_CONTROL_CANCEL[0];
+}
+
+size_t queue_control_envelope_length(struct str text)
+{
+	struct str rest = text;
+	struct str line;
+
+	while (control_next_line(&rest, &line))
+		if (str_equal(line, STR("end:")))
+			return text.length - rest.length;
+	return 0;
+}
+
 void queue_control_free(struct queue_control *control)
 {
 	if (control != NULL)

@@ -31,6 +31,8 @@
  *   fail: 4 2026-11-20T08:33:11Z 5.1.1 no such address #7d728130
  *   done: 1 2026-11-20T08:33:11Z 2.0.0 stored #43103023
  *   wait: 3 2026-11-20T08:33:14Z until=2026-11-20T08:40:01Z trigger=host.x.test 4.4.1 no #20ea3069
+ *   synced: 467 #aab5e4e7
+ *   synced: 489 #f216c94a
  *   delayed: 3 2026-11-20T12:33:12Z #d61f303a
  *   requeue: 3 #d350f785
  *   quiet: 5 #19fcd2d3
@@ -76,9 +78,17 @@
  * write grows beyond QUEUE_CONTROL_MAX.
  *
  * A power failure may leave holes in what was being appended: after "end:", a record that cannot be
- * read counts as not written. In format 2 one that a later record proves to have been durable is
- * damage: its delivery is in the state before it, or is mapped again (mend.c), and whoever reads
- * the file says so.
+ * read counts as not written. In format 2 one that was durable is damage: its delivery is in the
+ * state before it, or is mapped again (mend.c), and whoever reads the file says so.
+ *
+ * "synced: BYTES": so many bytes after the sum record were durable when this was written. What is
+ * appended and then synced begins with such a record (its own sync has not been yet, and records
+ * that may be lost may stand before it: so BYTES may be less than its place). What gets its name
+ * only when it is durable ends with one: a file that is written whole, and the records with which a
+ * message goes to S5. At S4 that proves nothing (queue_control_parse_queued()). The map of a
+ * message at S5 was durable, too. A file without any synced record is an earlier writer's, who
+ * synced each append but for said and wait records: there what stands before a later record of
+ * another kind counts as durable, and the first append that is to be synced rewrites the file.
  */
 #ifndef QUEUE_CONTROL_CONTROL_H
 #define QUEUE_CONTROL_CONTROL_H
@@ -92,6 +102,8 @@ enum {
 	QUEUE_CONTROL_MAX = 256 << 20, /* bytes of a control file that we read; see above */
 	QUEUE_CONTROL_KEPT = 1 << 20,  /* bytes below which a control file is not rewritten */
 	QUEUE_SERVICE_MAX = 32,        /* bytes of a service name */
+	QUEUE_SYNCED_MAX =
+		sizeof "synced: 268435456 #00000000\n" - 1, /* bytes of a synced record */
 };
 
 /* The end of a line that was cut: CAN, and a newline. With the newline alone "said: 28 4.2.0 try"
@@ -162,6 +174,8 @@ struct queue_control {
 	struct queue_difference *differences; /* the first of these, in the arena */
 	size_t difference_count;
 	uint32_t said;      /* the highest number of a said record; 0: no such record */
+	bool has_mark;      /* a synced record; false: an earlier writer's, or of format 1 */
+	uint64_t synced;    /* bytes after the head that were durable; updated likewise */
 	uint64_t size;      /* of its file, at least; updated by queue_update_account() */
 	uint64_t needed;    /* size of its file if rewritten, as last computed */
 	bool must_be_whole; /* it has lines that cannot be read; its map has changed; or rewriting
@@ -201,6 +215,13 @@ MUST_CHECK int queue_control_write_tried(struct buffer *out, struct queue_contro
 MUST_CHECK int queue_control_write_delayed(struct buffer *out,
 					   const struct queue_delivery *delivery);
 
+/* Appends a synced record with its checksum: DURABLE bytes after the head are durable, or will be
+ * before the file has its name. */
+void queue_control_write_synced(struct buffer *out, uint64_t durable, int64_t born_us);
+/* Gives the records after the HEAD bytes at the beginning of TEXT, a file that gets its name only
+ * when all of it is durable, their checksums, and ends it with a synced record. */
+void queue_control_end_whole(struct buffer *text, size_t head, int64_t born_us);
+
 /* Appends the requeue record of a delivery. */
 MUST_CHECK int queue_control_write_requeued(struct buffer *out,
 					    const struct queue_delivery *delivery);
@@ -219,7 +240,19 @@ MUST_CHECK bool queue_control_outgrown(struct queue_control *control, size_t mor
  * *LINE_OUT (may be NULL) is the line; -EPROTO when its format is not 1. */
 MUST_CHECK int queue_control_parse(struct str text, struct queue_control **control_out,
 				   unsigned *line_out);
+/* The same for a message at S4: of the records with which it is to go to S5 nothing was durable for
+ * certain, so only its envelope, and the map of a package, can be damaged. */
+MUST_CHECK int queue_control_parse_queued(struct str text, struct queue_control **control_out,
+					  unsigned *line_out);
 void queue_control_free(struct queue_control *control);
+
+/* The bytes of the envelope at the beginning of TEXT, up to "end:" and its newline; 0: it has no
+ * end.
+ */
+size_t queue_control_envelope_length(struct str text);
+/* Takes from TEXT, HEAD bytes of envelope and sum record and the records of a message that was born
+ * at BORN_US, the lines that cannot be read. */
+void queue_control_keep_readable(struct buffer *text, size_t head, int64_t born_us);
 
 /* The id that TEXT says, the beginning of a control file of any format, whole or not. */
 bool queue_control_read_id(struct str text, struct mail_id *id_out);

@@ -270,9 +270,9 @@ static int write_whole_control(struct buffer *out, struct queue_control *control
 					      COUNTS_ALL);
 	for (size_t i = 0; error == 0 && i < control->delivery_count; i++)
 		error = write_marks(out, &control->deliveries[i]);
-	if (control->format > 1)
-		queue_checksum_add_records(out, begin + control->head.length,
-					   control->envelope->id.born_us);
+	if (control->format == 1)
+		return error;
+	queue_control_end_whole(out, begin + control->head.length, control->envelope->id.born_us);
 	return error;
 }
 
@@ -286,7 +286,7 @@ static bool is_too_long(uint64_t length, uint64_t needed)
 
 bool queue_control_outgrown(struct queue_control *control, size_t more, struct buffer *whole)
 {
-	uint64_t length = control->size + strlen(QUEUE_CONTROL_CANCEL) + more;
+	uint64_t length = control->size + strlen(QUEUE_CONTROL_CANCEL) + QUEUE_SYNCED_MAX + more;
 
 	if (!control->must_be_whole && !is_too_long(length, control->needed))
 		return false;

@@ -206,18 +206,6 @@ static bool head_is_whole(const struct control_reader *reader)
 	       reader->envelope->id.born_us == reader->born_us;
 }
 
-/* The next line of *TEXT; false when there is no line that ends with a newline. */
-static bool next_control_line(struct str *text, struct str *line_out)
-{
-	ptrdiff_t end = str_find(*text, '\n');
-
-	if (end < 0)
-		return false;
-	*line_out = str_slice(text->data, (size_t)end);
-	*text = str_skip(*text, (size_t)end + 1);
-	return true;
-}
-
 static bool read_control_format(struct str line, unsigned *format_out)
 {
 	*format_out = str_equal(line, STR("stagepost 2")) ? 2 : 1;
@@ -233,11 +221,11 @@ static int read_envelope_records(struct control_reader *reader, struct str *text
 	struct str value;
 
 	*line_number = 1;
-	if (!next_control_line(text, &line))
+	if (!control_next_line(text, &line))
 		return -ENODATA;
 	if (!read_control_format(line, &reader->control->format))
 		return str_starts_with(line, STR("stagepost ")) ? -EPROTO : -EBADMSG;
-	while (next_control_line(text, &line)) {
+	while (control_next_line(text, &line)) {
 		(*line_number)++;
 		if (str_equal(line, STR("end:")))
 			return head_is_whole(reader) ? 0 : -EBADMSG;
@@ -258,7 +246,7 @@ static int read_sum(struct control_reader *reader, struct str *text)
 		return str_starts_with(*text, STR("sum: ")) ? -EBADMSG : 0;
 	if (text->length == 0)
 		return 0;
-	if (!next_control_line(text, &line))
+	if (!control_next_line(text, &line))
 		return -ENODATA;
 	if (!queue_checksum_read_head(line, control->head, &control->data_checksum))
 		return -EBADMSG;
@@ -269,93 +257,51 @@ static int read_sum(struct control_reader *reader, struct str *text)
 	return 0;
 }
 
-/* When to try again is not synced (queue/update.h): a power failure may have taken such records in
- * front of others of that kind. Before a record of another kind, whose sync covers them, it cannot.
- */
-static bool is_synced(struct str line)
-{
-	return !str_starts_with(line, STR("wait: ")) && !str_starts_with(line, STR("said: "));
-}
-
-/* LINE of TEXT, the whole file's. */
-static void note_difference(struct control_reader *reader, struct str text, struct str line)
-{
-	struct queue_difference *difference;
-	struct queue_checksums sums;
-
-	if (reader->differences == NULL)
-		reader->differences =
-			arena_alloc(reader->envelope->arena,
-				    QUEUE_DIFFERENCES_MAX * sizeof *reader->differences);
-	if (reader->difference_count == QUEUE_DIFFERENCES_MAX)
-		return;
-	difference = &reader->differences[reader->difference_count++];
-	*difference = (struct queue_difference){.part = QUEUE_PART_RECORD,
-						.line = reader->line,
-						.at = (uint64_t)(line.data - text.data),
-						.length = line.length + 1};
-	if (!queue_checksum_compare(line, reader->of_birth, &sums))
-		return;
-	difference->has_expected = difference->has_found = true;
-	difference->expected = sums.expected;
-	difference->found = sums.found;
-}
-
-/* What was noted is damage. */
-static void confirm_differences(struct control_reader *reader)
-{
-	reader->control->differences = reader->differences;
-	reader->control->difference_count = reader->difference_count;
-}
-
-static void read_progress_line(struct control_reader *reader, struct str text, struct str line)
+static void read_progress_line(struct control_reader *reader, struct str line)
 {
 	if (reader->control->format == 1) {
 		control_read_progress(reader, line);
 		return;
 	}
-	if (line.length > 0 && line.data[line.length - 1] == QUEUE_CONTROL_CANCEL[0])
-		return; /* it was cut, and ended when that was seen */
+	if (control_is_cut(line))
+		return;
 	if (!queue_checksum_take(&line, reader->of_birth)) {
-		note_difference(reader, text, line);
 		reader->block_lost++;
-		reader->doubtful++;
+		reader->unreadable++;
 		return;
 	}
-	if (is_synced(line)) {
-		reader->control->damaged += reader->doubtful;
-		reader->doubtful = 0;
-		confirm_differences(reader);
-	}
+	control_note_durable(reader, line);
 	control_read_progress(reader, line);
 }
 
-/* Reads what follows the envelope. A power failure takes the end of a file; the map, which comes
- * first, was synced before the message was at S5. */
-static void read_progress_records(struct control_reader *reader, struct str all, struct str text)
+/* Reads what follows the envelope, and the LINES lines of that. A power failure takes the end of a
+ * file; the map, which comes first, was synced before the message was at S5. */
+static void read_progress_records(struct control_reader *reader, struct str text, unsigned lines)
 {
 	struct queue_control *control = reader->control;
-	bool is_marked = control->has_checksum && text.length > 0;
+	bool has_records = control->has_checksum && text.length > 0;
 	struct str line;
 
-	while (next_control_line(&text, &line)) {
-		reader->line++;
-		read_progress_line(reader, all, line);
-	}
-	if (is_marked && !control->is_mapped) {
-		confirm_differences(reader);
+	reader->records = text;
+	while (control_next_line(&text, &line))
+		read_progress_line(reader, line);
+	control_judge_unreadable(reader, lines + 1);
+	if (has_records && !control->is_mapped) {
 		control->damaged++;
 		control_end_map(reader);
 	}
-	/* a later process must not take what a power failure has cut for damage */
-	control->must_be_whole = reader->doubtful > 0 || control->damaged > 0;
+	/* a later process must not take what a power failure has cut for damage; and where what was
+	 * cut may have been the only record of what was durable, there must be one again */
+	control->must_be_whole = reader->unreadable > 0 || control->damaged > 0 ||
+				 (has_records && !control->has_mark && text.length > 0);
 	if (reader->map_lost > 0)
 		control_mend_map(control, reader->map_lost, reader->highest);
 }
 
-int queue_control_parse(struct str text, struct queue_control **control_out, unsigned *line_out)
+static int parse_control_text(struct str text, bool is_queued, struct queue_control **control_out,
+			      unsigned *line_out)
 {
-	struct control_reader reader = {0};
+	struct control_reader reader = {.is_queued = is_queued};
 	struct str all;
 	unsigned line_number;
 	int result;
@@ -382,10 +328,20 @@ int queue_control_parse(struct str text, struct queue_control **control_out, uns
 		mail_envelope_free(reader.envelope);
 		return result;
 	}
-	reader.line = line_number + reader.control->has_checksum;
-	read_progress_records(&reader, all, text);
+	read_progress_records(&reader, text, line_number + reader.control->has_checksum);
 	free(reader.block);
 	free(reader.said);
 	*control_out = reader.control;
 	return 0;
+}
+
+int queue_control_parse(struct str text, struct queue_control **control_out, unsigned *line_out)
+{
+	return parse_control_text(text, false, control_out, line_out);
+}
+
+int queue_control_parse_queued(struct str text, struct queue_control **control_out,
+			       unsigned *line_out)
+{
+	return parse_control_text(text, true, control_out, line_out);
 }

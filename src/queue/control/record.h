@@ -23,6 +23,10 @@ bool record_number(struct str *rest, uint32_t *value_out);
 bool record_address(struct str *rest, struct str *address_out);
 bool record_parameter(struct str *rest, struct str *name_out, struct str *value_out);
 bool record_option(struct str *rest, struct str *name_out, struct str *value_out);
+/* The next line of *TEXT; false when there is none that ends with a newline. */
+bool control_next_line(struct str *text, struct str *line_out);
+/* Whether LINE was cut, and ended when that was seen (QUEUE_CONTROL_CANCEL). */
+bool control_is_cut(struct str line);
 /* "NAME: VALUE" or "NAME:" */
 bool record_split(struct str line, struct str *name_out, struct str *value_out);
 
@@ -44,14 +48,14 @@ struct control_said {
 struct control_reader {
 	struct queue_control *control;
 	struct mail_envelope *envelope;
-	uint32_t of_birth; /* queue_checksum_of_birth() */
-	unsigned doubtful; /* lines whose checksum is wrong, since the last record that
-			    * was synced */
-	unsigned line;     /* the current one, from 1 */
-	/* the first QUEUE_DIFFERENCES_MAX lines whose checksum is wrong, in the arena, also those
-	 * that may be no damage */
-	struct queue_difference *differences;
-	size_t difference_count;
+	uint32_t of_birth;   /* queue_checksum_of_birth() */
+	bool is_queued;      /* at S4 */
+	struct str records;  /* of format 2: what follows the head */
+	unsigned unreadable; /* lines of these whose checksum is wrong */
+	bool has_mark;       /* a synced record */
+	uint64_t marked;     /* the bytes of RECORDS that a synced record calls durable */
+	uint64_t mapped;     /* the bytes of RECORDS before the end of the map */
+	uint64_t followed;   /* the bytes before the last record that an earlier writer synced */
 	int64_t born_us;
 	unsigned seen;                /* of the head's records */
 	struct queue_delivery *block; /* owned; the map records read so far */
@@ -73,5 +77,11 @@ void control_mend_map(struct queue_control *control, size_t lost, uint32_t highe
 void control_end_map(struct control_reader *reader);
 /* progress.c: one line after "end:". */
 void control_read_progress(struct control_reader *reader, struct str line);
+/* synced.c: LINE of the records, without its checksum, which was right, before it is read: what it
+ * says of the bytes before it. */
+void control_note_durable(struct control_reader *reader, struct str line);
+/* synced.c: all lines have been read; which of those that cannot be read are damage. NUMBER: that
+ * of the first line of the records in the file. */
+void control_judge_unreadable(struct control_reader *reader, unsigned number);
 
 #endif

@@ -144,6 +144,7 @@ void queue_aside_after_failure(struct queue_intake *intake)
 	pthread_mutex_lock(&intake->mutex);
 	intake->epoch++;
 	intake->must_prove = true;
+	intake->lost = intake->retired;
 	held = intake->quarantine;
 	intake->quarantine = (struct queue_spare_list){0};
 	pthread_mutex_unlock(&intake->mutex);

@@ -53,6 +53,7 @@ static void begin_commit_group(struct commit_group *group)
 	group->must_sync_all = intake->must_sync_all;
 	if (group->must_settle) {
 		group->held = intake->quarantine;
+		group->retired = intake->retired;
 		intake->quarantine = (struct queue_spare_list){0};
 		memcpy(group->dirty, intake->dirty, directories * sizeof(bool));
 		memset(intake->dirty, 0, directories * sizeof(bool));
@@ -276,6 +277,8 @@ static void settle_commit_group(struct commit_group *group)
 		intake->is_unknown = false;
 	if (!group->has_lost && group->has_proven)
 		intake->must_prove = false;
+	if (group->must_settle) /* but for what is lost */
+		intake->released = group->retired;
 	settle_awaited(group);
 	pthread_mutex_unlock(&intake->mutex);
 	queue_spare_settle(intake, &group->held, !group->has_lost);

@@ -206,6 +206,26 @@ uint64_t queue_intake_durable(struct queue_intake *intake)
 	return durable;
 }
 
+uint64_t queue_intake_retired(struct queue_intake *intake)
+{
+	uint64_t retired;
+
+	pthread_mutex_lock(&intake->mutex);
+	retired = intake->retired;
+	pthread_mutex_unlock(&intake->mutex);
+	return retired;
+}
+
+bool queue_intake_has_released(struct queue_intake *intake, uint64_t retired)
+{
+	bool has_released;
+
+	pthread_mutex_lock(&intake->mutex);
+	has_released = retired > intake->lost && retired <= intake->released;
+	pthread_mutex_unlock(&intake->mutex);
+	return has_released;
+}
+
 bool queue_intake_is_durable(struct queue_intake *intake)
 {
 	bool is_durable;

@@ -14,6 +14,7 @@ struct commit_group {
 	int *results;
 	bool *named;                              /* [count]: the todo/ name may exist */
 	struct queue_spare_list held;             /* taken out of quarantine */
+	uint64_t retired;                         /* so many files had come there */
 	bool must_settle;                         /* removals before the group began must become
 						   * durable */
 	uint64_t moved;                           /* so many of names of messages at S5 */

@@ -126,8 +126,10 @@ void queue_spare_hold(struct queue_intake *intake, struct queue_spare spare, uns
 		spare.file = -1;
 	}
 	is_doubtful = intake->epoch != epoch;
-	if (!is_doubtful)
+	if (!is_doubtful) {
 		queue_spare_list_add(&intake->quarantine, spare);
+		intake->retired++;
+	}
 	pthread_mutex_unlock(&intake->mutex);
 	if (is_doubtful)
 		queue_aside_put_spare(intake, spare);

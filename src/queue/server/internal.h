@@ -87,10 +87,10 @@ struct queue_server {
 	struct buffer removed;          /* REMOVED entries for it */
 	struct buffer moved;            /* (u64 of queue_intake_moved(), u64 number)...: REMOVED
 					 * when they have settled */
-	struct buffer reached;          /* (u64 of queue_intake_await(), u64 number)...: REMOVED
-					 * when that is durable */
-	struct buffer ending;           /* REMOVE entries whose message is a package that is not
-					 * settled: retried after the next group */
+	struct buffer reached; /* (u64 of queue_intake_await(), u64 of queue_intake_retired()
+				* or 0, u64 number)...: REMOVED when that is durable */
+	struct buffer ending;  /* REMOVE entries whose message is a package that is not
+				* settled: retried after the next group */
 	struct os_task removed_task;
 	struct server_node *nodes; /* by name */
 	struct buffer refused;     /* REMOVE entries that failed on disk, to be retried */

@@ -25,24 +25,12 @@ static struct str records_of(const struct package_text *text)
 	return str_skip(buffer_view(&text->checked), text->head + QUEUE_CHECKSUM_HEAD_SIZE);
 }
 
-/* Up to "end:" and its newline; 0: it has no end. */
-static size_t size_of_envelope(struct str all)
-{
-	struct str rest = all;
-	struct str line;
-
-	while (str_split(&rest, '\n', &line) && rest.data != NULL)
-		if (str_equal(line, STR("end:")))
-			return all.length - rest.length;
-	return 0;
-}
-
 static bool add_checksums(struct str all, struct package_text *text)
 {
 	struct mail_id id;
 	size_t records;
 
-	text->head = size_of_envelope(all);
+	text->head = queue_control_envelope_length(all);
 	if (text->head == 0 || !queue_checksum_is_used(all) || !queue_control_read_id(all, &id))
 		return false;
 	buffer_append(&text->checked, all.data, text->head);

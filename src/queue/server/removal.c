@@ -63,6 +63,13 @@ void server_settle_soon(struct queue_server *server)
 		os_timer_start(server->settle_timer, SETTLE_SOON_US);
 }
 
+static void pack_reached(struct buffer *list, uint64_t awaited, uint64_t retired, uint64_t number)
+{
+	pack_u64(list, awaited);
+	pack_u64(list, retired);
+	pack_u64(list, number);
+}
+
 /* Of the entries in WAITING, those up to SETTLED. */
 static void tell_settled_removals(struct queue_server *server, struct buffer *list,
 				  uint64_t settled)
@@ -85,11 +92,34 @@ static void tell_settled_removals(struct queue_server *server, struct buffer *li
 	*list = rest;
 }
 
+/* The number of a file that has left quarantine may be used again at once: for the manager it must
+ * be gone before that. A group that began between the removal and queue_intake_await() says nothing
+ * of what is awaited. */
+static void tell_reached(struct queue_server *server)
+{
+	uint64_t durable = queue_intake_durable(server->intake);
+	struct unpack body = {buffer_view(&server->reached), false};
+	struct buffer rest = {0};
+
+	while (body.rest.length > 0) {
+		uint64_t awaited = unpack_u64(&body);
+		uint64_t retired = unpack_u64(&body);
+		uint64_t number = unpack_u64(&body);
+
+		if (awaited <= durable || queue_intake_has_released(server->intake, retired))
+			tell_manager_of_removal(server, number);
+		else
+			pack_reached(&rest, awaited, retired, number);
+	}
+	buffer_clear(&server->reached);
+	server->reached = rest;
+}
+
 /* Those that a group has made durable, or the order of the filesystem. */
 static void tell_moved(struct queue_server *server)
 {
 	tell_settled_removals(server, &server->moved, queue_intake_settled(server->intake));
-	tell_settled_removals(server, &server->reached, queue_intake_durable(server->intake));
+	tell_reached(server);
 }
 
 /* A message has moved to S5. With the next group of new mail the removal of its name in todo/
@@ -105,18 +135,23 @@ static void tell_moved_later(struct queue_server *server, uint64_t number)
 		server_settle_soon(server);
 }
 
-/* Somebody else's disk hangs on it: order is not enough. */
-static void tell_durable_later(struct queue_server *server, uint64_t number)
+/* Somebody else's disk hangs on it: order is not enough. BEFORE: so many files had come into
+ * quarantine before the removal, whose own file is the next one, if there was one that may be used
+ * again. */
+static void tell_durable_later(struct queue_server *server, uint64_t before, uint64_t number)
 {
-	pack_u64(&server->reached, queue_intake_await(server->intake));
-	pack_u64(&server->reached, number);
+	uint64_t retired = queue_intake_retired(server->intake);
+
+	pack_reached(&server->reached, queue_intake_await(server->intake),
+		     retired > before ? retired : 0, number);
 	server_settle_soon(server);
 }
 
-static void tell_removed(struct queue_server *server, uint32_t kind, uint64_t number)
+static void tell_removed(struct queue_server *server, uint32_t kind, uint64_t before,
+			 uint64_t number)
 {
 	if ((kind & QUEUE_REMOVE_DURABLY) != 0)
-		tell_durable_later(server, number);
+		tell_durable_later(server, before, number);
 	else if (kind == QUEUE_REMOVE_TODO)
 		tell_moved_later(server, number);
 	else
@@ -145,10 +180,11 @@ static int remove_kind(struct queue_server *server, uint32_t kind, enum mail_sta
 static void remove_or_wait(struct queue_server *server, uint32_t kind, enum mail_stage stage,
 			   uint64_t number, bool is_logged)
 {
+	uint64_t before = queue_intake_retired(server->intake);
 	int error = remove_kind(server, kind & ~(uint32_t)QUEUE_REMOVE_DURABLY, stage, number);
 
 	if (error == 0) {
-		tell_removed(server, kind, number);
+		tell_removed(server, kind, before, number);
 		return;
 	}
 	if (error > 0) {

@@ -27,9 +27,11 @@ static int may_be_torn(const struct queue_store *store, int file, uint64_t size)
 	return store->has_lost || length == 0 || last != '\n';
 }
 
-int update_append(const struct queue_store *store, int file, struct str records, bool *stands_out)
+int update_append(const struct queue_store *store, int file, struct str records, bool *stands_out,
+		  uint64_t *size_out)
 {
 	struct os_file_info info;
+	size_t canceled = 0;
 	int result = os_file_info(file, &info);
 
 	*stands_out = false;
@@ -37,10 +39,14 @@ int update_append(const struct queue_store *store, int file, struct str records,
 		result = may_be_torn(store, file, info.size);
 	if (result < 0)
 		return result;
-	if (result > 0)
-		result = os_file_append(file, QUEUE_CONTROL_CANCEL, strlen(QUEUE_CONTROL_CANCEL));
+	if (result > 0) {
+		canceled = strlen(QUEUE_CONTROL_CANCEL);
+		result = os_file_append(file, QUEUE_CONTROL_CANCEL, canceled);
+	}
 	if (result == 0)
 		result = os_file_append(file, records.data, records.length);
+	if (result == 0 && size_out != NULL)
+		*size_out = info.size + canceled + records.length;
 	/* remove what was written before the disk was full; else it is a line that will be
 	 * ended, and skipped */
 	*stands_out = result == 0 || os_file_truncate(file, info.size) < 0;
@@ -59,6 +65,10 @@ void queue_update_account(struct queue_control *control, const struct queue_upda
 		control->size += update->length + strlen(QUEUE_CONTROL_CANCEL);
 	if (update->preprocess) /* the text in todo/ comes first */
 		control->size = control->head.length + update->length;
+	if (update->result < 0 || update->may_be_lost || update->control.length == 0)
+		return;
+	control->has_mark = control->format > 1;
+	control->synced = update->size - control->head.length;
 }
 
 /* Numbers are reused: -ESTALE when HEAD is of another message than the update is for. *ID_OUT is
@@ -146,18 +156,14 @@ int update_check_identity(struct queue_store *store, const struct queue_update *
 	return check_control_file(store, update);
 }
 
-/* Appends the records of UPDATE to OUT, as they are in a file of ID's that begins with HEAD, which
- * may be a view of OUT. */
-static void append_update(struct queue_update *update, struct str head, struct mail_id id,
-			  struct buffer *out)
+/* Appends the records of UPDATE to OUT, as they are in a file of ID's with checksums. */
+static void append_with_checksums(const struct queue_update *update, struct mail_id id,
+				  struct buffer *out)
 {
-	bool has_checksums = queue_checksum_is_used(head);
 	size_t begin = out->length;
 
 	buffer_append_str(out, update->control);
-	if (has_checksums)
-		queue_checksum_add_records(out, begin, id.born_us);
-	update->length = out->length - begin;
+	queue_checksum_add_records(out, begin, id.born_us);
 }
 
 static int create_control_file(const struct queue_store *store, const char *path)
@@ -191,17 +197,46 @@ static int write_new(const struct queue_store *store, uint64_t number, struct st
 	return result;
 }
 
+/* TEXT, of an earlier format, is what a message at S4 has of its control file. */
+static void complete_unchecked(struct queue_update *update, struct buffer *text)
+{
+	if (buffer_data(text)[text->length - 1] != '\n') /* the last line was cut */
+		buffer_append_string(text, QUEUE_CONTROL_CANCEL);
+	buffer_append_str(text, update->control);
+	update->length = update->control.length;
+}
+
+/* The same with checksums. What an interrupted step has left may have holes, which would be damage
+ * in what is durable at S5. */
+static int complete_checked(struct queue_update *update, struct mail_id id, struct buffer *text)
+{
+	size_t head = queue_control_envelope_length(buffer_view(text));
+	size_t begin;
+
+	if (head == 0 || text->length < head + QUEUE_CHECKSUM_HEAD_SIZE)
+		return -EBADMSG;
+	head += QUEUE_CHECKSUM_HEAD_SIZE;
+	queue_control_keep_readable(text, head, id.born_us);
+	begin = text->length;
+	append_with_checksums(update, id, text);
+	queue_control_write_synced(text, text->length - head, id.born_us);
+	update->length = text->length - begin;
+	return 0;
+}
+
 int update_make_control(struct queue_store *store, struct queue_update *update)
 {
 	struct buffer text CLEANUP(buffer_clear) = {0};
 	struct mail_id id = {0};
 	int result = read_queued_envelope(store, update, &text, &id);
 
+	if (result == 0 && queue_checksum_is_used(buffer_view(&text)))
+		result = complete_checked(update, id, &text);
+	else if (result == 0)
+		complete_unchecked(update, &text);
 	if (result < 0)
 		return result;
-	if (buffer_data(&text)[text.length - 1] != '\n') /* the last line was cut */
-		buffer_append_string(&text, QUEUE_CONTROL_CANCEL);
-	append_update(update, buffer_view(&text), id, &text);
+	update->size = text.length;
 	return write_new(store, update->number, buffer_view(&text));
 }
 
@@ -209,7 +244,7 @@ int update_make_whole(struct queue_store *store, struct queue_update *update)
 {
 	int result = check_control_file(store, update);
 
-	update->length = update->control.length;
+	update->size = update->length = update->control.length;
 	return result == 0 ? write_new(store, update->number, update->control) : result;
 }
 
@@ -231,8 +266,16 @@ static int append_to(struct queue_store *store, struct queue_update *update, int
 
 	if (result < 0)
 		return result;
-	append_update(update, begin, id, &records);
-	return update_append(store, file, buffer_view(&records), &update->is_in_doubt);
+	if (!queue_checksum_is_used(begin)) {
+		buffer_append_str(&records, update->control);
+	} else {
+		if (!update->may_be_lost)
+			queue_control_write_synced(&records, update->synced, id.born_us);
+		append_with_checksums(update, id, &records);
+	}
+	update->length = records.length;
+	return update_append(store, file, buffer_view(&records), &update->is_in_doubt,
+			     &update->size);
 }
 
 int update_append_control(struct queue_store *store, struct queue_update *update)

@@ -7,10 +7,10 @@
 
 #include "queue/update.h"
 
-/* Appends RECORDS to an opened file, on a line of their own. *STANDS_OUT, also after an error:
- * whether any part of them is in the file. */
+/* Appends RECORDS to an opened file, on a line of their own; *SIZE_OUT (may be NULL) is then its
+ * size. *STANDS_OUT, also after an error: whether any part of them is in the file. */
 MUST_CHECK int update_append(const struct queue_store *store, int file, struct str records,
-			     bool *stands_out);
+			     bool *stands_out, uint64_t *size_out);
 
 /* Before a failure is recorded for a message: -ESTALE when the update is for another message. */
 MUST_CHECK int update_check_identity(struct queue_store *store, const struct queue_update *update);

@@ -50,11 +50,12 @@ static int read_trailer(const struct queue_store *store, const enum mail_stage *
 	return result;
 }
 
-/* What is in a file of format 2 has its checksums. */
-static int parse_checked_control(struct str text, struct queue_control **control_out,
-				 unsigned *line_out)
+/* What is in a file of format 2 has its checksums. IS_QUEUED: the message is at S4. */
+static int parse_checked_control(struct str text, bool is_queued,
+				 struct queue_control **control_out, unsigned *line_out)
 {
-	int result = queue_control_parse(text, control_out, line_out);
+	int result = is_queued ? queue_control_parse_queued(text, control_out, line_out)
+			       : queue_control_parse(text, control_out, line_out);
 
 	if (result < 0 || (*control_out)->format == 1 || (*control_out)->has_checksum)
 		return result;
@@ -85,7 +86,7 @@ static bool is_mapped_control(struct str text)
 	struct queue_control *control;
 	bool is_complete;
 
-	if (parse_checked_control(text, &control, NULL) < 0)
+	if (parse_checked_control(text, true, &control, NULL) < 0)
 		return false;
 	is_complete = queue_update_is_complete(control);
 	queue_control_free(control);
@@ -186,7 +187,7 @@ static int mend_envelope(const struct queue_store *store, uint64_t number, struc
 	int result = read_trailer(store, NULL, number, &own, &offset);
 
 	if (result == 0)
-		result = parse_checked_control(buffer_view(&own), &control, NULL);
+		result = parse_checked_control(buffer_view(&own), false, &control, NULL);
 	if (result == 0 && (!control->has_checksum || control->envelope->size != offset ||
 			    is_of_later(buffer_view(text), control->envelope->id)))
 		result = -EBADMSG;
@@ -215,7 +216,7 @@ static bool is_of_earlier(const struct queue_store *store, uint64_t number,
 	if (read_trailer(store, NULL, number, &own, &offset) < 0 ||
 	    !queue_control_read_id(buffer_view(&own), &id) || id.number != number ||
 	    id.born_us <= control->envelope->id.born_us ||
-	    parse_checked_control(buffer_view(&own), &later, NULL) < 0)
+	    parse_checked_control(buffer_view(&own), false, &later, NULL) < 0)
 		return false;
 	is_earlier = later->has_checksum && later->envelope->size == offset;
 	queue_control_free(later);
@@ -227,7 +228,7 @@ static int parse_waiting(const struct queue_store *store, uint64_t number, struc
 			 struct queue_control **control_out, unsigned *line_out)
 {
 	struct queue_control *control = NULL;
-	int result = parse_checked_control(buffer_view(text), &control, line_out);
+	int result = parse_checked_control(buffer_view(text), false, &control, line_out);
 	int mended;
 
 	if (result == 0 &&
@@ -243,7 +244,7 @@ static int parse_waiting(const struct queue_store *store, uint64_t number, struc
 		return result;
 	mended = mend_envelope(store, number, text);
 	if (mended == 0)
-		mended = parse_checked_control(buffer_view(text), control_out, NULL);
+		mended = parse_checked_control(buffer_view(text), false, control_out, NULL);
 	if (mended < 0)
 		return mended == -EIO ? mended : result;
 	(*control_out)->damaged++;
@@ -256,7 +257,7 @@ static int parse_waiting(const struct queue_store *store, uint64_t number, struc
 int queue_update_parse(struct queue_store *store, const enum mail_stage *stage, uint64_t number,
 		       struct buffer *text, struct queue_control **control_out, unsigned *line_out)
 {
-	return stage != NULL ? parse_checked_control(buffer_view(text), control_out, line_out)
+	return stage != NULL ? parse_checked_control(buffer_view(text), true, control_out, line_out)
 			     : parse_waiting(store, number, text, control_out, line_out);
 }
 

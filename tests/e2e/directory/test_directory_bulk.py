@@ -114,16 +114,17 @@ def test_a_wrong_file_changes_nothing(directory):
 
 def test_only_differences_are_put(directory):
     one = directory()
+    def changes():
+        return sum(int(event["changes"]) for event in one.node.log.find("directory_changed"))
+
     one.load(json=lines(forward("a", "x"), forward("b", "x")))
-    one.node.log.wait("directory_changed")
-    mark = one.node.log.mark()
     ended = one.load("--update", json=lines(forward("a", "x"), forward("b", "y"), forward("c", "z")))
     assert ended.stdout == "1 added, 1 changed, 0 removed; 1 the same\n"
-    wait_until(lambda: sum(int(event["changes"]) for event in one.node.log.find(
-        "directory_changed", mark)) == 2, "the log has both changes")
+    wait_until(lambda: changes() == 4, "the log has all changes")
     one.load(json=lines(forward("a", "x"), forward("b", "y"), forward("c", "z")))
-    assert sum(int(event["changes"])
-               for event in one.node.log.find("directory_changed", mark)) == 2
+    one.load(json=lines(forward("d", "z")))  # what is logged before this is there when this is
+    wait_until(lambda: one.node.log.find("directory_changed", key="d@d.test"), "the log has the last change")
+    assert changes() == 5
 
 
 LEFT = {

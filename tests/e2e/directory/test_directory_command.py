@@ -55,6 +55,7 @@ def test_records_come_and_go(command):
     assert command("list", "b") == (0, "", "")
     assert json.loads(command("list", "--json", "--table", "domain")[1])["kind"] == "local"
     assert command("del", "ann@example.org") == (0, "", "")
+    command.node.log.wait("directory_changed", count=4)  # the log comes after the answer
     mark = command.node.log.mark()
     assert command("del", "ann@example.org") == (
         1, "", "stagepost directory del: there is no address ann@example.org\n")
@@ -76,6 +77,7 @@ def test_no_field_is_lost(command):
     assert command("put", "--table", "user", "ann", f"password={HASH}", "name=Ann", "send_as=@x.test",
                    f"password={OTHER_HASH}") == (0, "", "")
     before = fields()
+    command.node.log.wait("directory_changed")
     mark = command.node.log.mark()
     assert command("put", "--table", "user", "ann", "state=disabled", "name=Ann") == (
         1, "", "stagepost directory put: user ann has other fields, which would be gone: password, send_as; "

@@ -133,6 +133,43 @@ def test_a_damaged_record_is_tried_again_with_a_word(waiting, node):
     assert len(hop.maildir("bob@b.test").files()) == len(mx.maildir("carl@a.test").files()) == 1
 
 
+def test_the_control_file_of_an_earlier_version_is_rewritten(node):
+    """It does not say what of it was on the disk. The first record that is to be there, too, is not appended: a power
+    cut might leave it without the word that says so. What only says when to try again is."""
+    ports = {domain: free_port() for domain in ("b.test", "c.test")}
+    mx = node(routes=[f"{domain}:127.0.0.1;{port}" for domain, port in ports.items()], settings="probe_delay = 1\n")
+    deliver(mx, ["bob@b.test", "carl@c.test"], TEXT)
+    wait_until(lambda: "".join(mx.control_files().values()).count("\nwait: ") == 2, "both wait")
+    mx.stop()
+    path = info_file(mx)
+    with open(path, "r+b") as file:
+        kept = [line for line in file if not line.startswith(b"synced: ")]
+        file.seek(0)
+        file.writelines(kept)
+        file.truncate()
+    number = os.stat(path).st_ino
+    mark = mx.log.mark()
+    mx.make_due()
+    mx.start()
+    mx.log.wait("deferred", since=mark, count=2)
+    wait_until(lambda: "".join(mx.control_files().values()).count("\nwait: ") == 6, "that is recorded")
+    assert os.stat(path).st_ino == number
+    mx.log.wait("trigger_released", since=mark, count=2)
+    mx.stop()
+    mx.make_due()
+    hop = node("hop", domains=["b.test"], port=ports["b.test"])
+    mx.start()
+    hop.maildir("bob@b.test").wait()
+    wait_until(lambda: "\ndone: 1 " in "".join(mx.control_files().values()), "one has it")
+    with open(path, "rb") as file:
+        text = file.read()
+    checksums.check(text)
+    envelope, _, record = checksums.head_of(text)
+    *_, last = text.splitlines(keepends=True)
+    assert last.startswith(b"synced: %d " % (len(text) - len(envelope) - len(record) - len(last)))
+    assert os.stat(path).st_ino != number
+
+
 def test_a_damaged_envelope_is_taken_from_behind_the_data(waiting, node):
     mx, port = waiting(TEXT)
     change(info_file(mx), b"from: <sender@", b"from: <sendez@")

@@ -94,6 +94,7 @@ static void a_control_file_is_written_anew(void **state)
 	struct queue_update update = queue_scene_preprocessed(store, intake);
 	struct queue_control *control;
 	struct buffer whole = {0};
+	uint64_t synced;
 	uint64_t old;
 
 	(void)state;
@@ -114,13 +115,16 @@ static void a_control_file_is_written_anew(void **state)
 	update.born_us--; /* of an earlier message that had this number */
 	assert_int_equal(queue_scene_update(store, &update), -ESTALE);
 	assert_int_equal(inode_of(store, QUEUE_INFO, NULL, update.number), old);
+	synced = control->synced;
 	queue_update_account(control, &update);
 	assert_true(control->must_be_whole);
+	assert_int_equal(control->synced, synced);
 	update.born_us++;
 	assert_int_equal(queue_scene_update(store, &update), 0);
 	queue_update_account(control, &update);
 	assert_false(control->must_be_whole);
 	assert_int_equal(control->size, whole.length);
+	assert_int_equal(control->head.length + control->synced, whole.length);
 	assert_int_not_equal(inode_of(store, QUEUE_INFO, NULL, update.number), old);
 	assert_int_equal(inode_of(store, QUEUE_INFO, NULL, update.number),
 			 inode_of(store, QUEUE_LOCAL, "mailbox", update.number));

@@ -207,6 +207,7 @@ INTAKE(uint64_t, moved, return played.moved)
 INTAKE(uint64_t, settled, return played.settled)
 INTAKE(uint64_t, await, return ++played.awaited)
 INTAKE(uint64_t, durable, return played.durable)
+INTAKE(uint64_t, retired, return played.retired)
 INTAKE(bool, is_durable, return played.durable == played.awaited)
 INTAKE(bool, is_settled, return played.is_settled)
 INTAKE(bool, must_prove, return played.must_prove)
@@ -214,6 +215,13 @@ INTAKE(bool, is_blind, return played.is_blind)
 INTAKE(void, remove_stuck, SAY("remove what is stuck\n"))
 INTAKE(void, trust_names, SAY("trust names\n"))
 INTAKE(void, drop_spares, SAY("drop spares\n"); played.has_no_spares = true)
+
+bool __wrap_queue_intake_has_released(struct queue_intake *of, uint64_t retired);
+bool __wrap_queue_intake_has_released(struct queue_intake *of, uint64_t retired)
+{
+	assert_ptr_equal(of, &intake);
+	return retired > 0 && retired <= played.released;
+}
 
 bool __wrap_queue_intake_has_refused(struct queue_intake *of, uint64_t number);
 bool __wrap_queue_intake_has_refused(struct queue_intake *of, uint64_t number)
@@ -234,6 +242,7 @@ void __wrap_queue_handed_report(struct queue_intake *of, uint64_t number)
 	int __wrap_queue_message_##name parameters                  \
 	{                                                           \
 		assert_ptr_equal(of, &intake);                      \
+		played.retired += played.has_file;                  \
 		SAY(#name " %" PRIu64 "%s\n", number,               \
 		    (stage) == MAIL_STAGE_ARRIVE ? " arrive" : ""); \
 		return played.removal;                              \

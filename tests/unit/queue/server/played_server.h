@@ -23,6 +23,8 @@ struct played_server {
 	uint64_t refused; /* a number */
 	uint64_t moved, settled;
 	uint64_t awaited, durable;
+	uint64_t retired, released; /* files */
+	bool has_file;              /* that a removal brings into quarantine */
 	size_t held;
 	bool is_settled, must_prove, is_blind, is_busy, has_no_spares;
 	enum queue_sync sync;

@@ -176,6 +176,36 @@ static void a_durable_removal_waits_for_a_sync(void **state)
 	played_expect("remove_data 10\nsettle in 100 ms\n");
 }
 
+/* Its number may be another message's when its file has left quarantine, whatever else is awaited.
+ */
+static void a_durable_removal_is_told_before_its_number_is_given_out(void **state)
+{
+	const uint32_t durably = QUEUE_REMOVE_DURABLY | QUEUE_REMOVE_DATA;
+	struct queue_server *server = &played.server;
+
+	(void)state;
+	played_manage();
+	played.retired = 3;
+	assert_true(say_remove(&played.manager, durably, 0, 7)); /* its file is gone */
+	played.has_file = true;
+	assert_true(say_remove(&played.manager, durably, 0, 8));
+	assert_true(say_remove(&played.manager, durably, 0, 9));
+	played_expect("remove_data 7\nsettle in 100 ms\nremove_data 8\nsettle in 100 ms\n"
+		      "remove_data 9\nsettle in 100 ms\n");
+	played.released = 4;
+	server_tell_settled(server);
+	server_removed_send(server);
+	played_expect("later: tell of removals\nsettle in 100 ms\nREMOVED 8\n");
+	played.durable = 2;
+	server_tell_settled(server);
+	server_removed_send(server);
+	played_expect("later: tell of removals\nsettle in 100 ms\nREMOVED 7\n");
+	played.released = 5;
+	server_tell_settled(server);
+	server_removed_send(server);
+	played_expect("later: tell of removals\nREMOVED 9\n");
+}
+
 static bool say_manage(struct server_client *client)
 {
 	static const struct ipc_tokens tokens = {{{"send", "send-1"}}, 1};
@@ -326,6 +356,7 @@ int main(void)
 		PLAYED(an_empty_group_settles),
 		PLAYED(who_has_moved_waits_until_it_has_settled),
 		PLAYED(a_durable_removal_waits_for_a_sync),
+		PLAYED(a_durable_removal_is_told_before_its_number_is_given_out),
 		PLAYED(one_that_waits_for_its_other_name_is_removed_after_the_group),
 		PLAYED(a_removal_that_fails_is_tried_again),
 		PLAYED(what_is_found_is_looked_at),
