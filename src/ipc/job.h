@@ -131,6 +131,8 @@ enum {
 enum { IPC_JOB_RECEIVED_MAX = 900 }; /* bytes; a longer one is not told */
 
 enum { IPC_JOB_STATUS_MAX = 24 * 1024 }; /* bytes of the text of STATUS_IS */
+/* The service of "noded" in HELLO: none of a configuration can have this name. */
+#define IPC_JOB_STATUS_SERVICE "noded.status"
 
 enum ipc_job_needs {
 	IPC_JOB_UTF8 = 1 << 0,        /* SMTPUTF8 was asked for */

@@ -123,10 +123,11 @@ static int start_noded(struct child *child)
 	parts.nodes = noded.nodes;
 	noded.receiver = node_receiver_new(child->loop, &parts);
 	child_path(child, "send", path);
-	noded.helper = deliver_helper_new(
-		child->loop,
-		&(struct deliver_helper_call){path, child_token(child, "noded"), "noded", 0},
-		&node_receiver_handler, noded.receiver);
+	noded.helper =
+		deliver_helper_new(child->loop,
+				   &(struct deliver_helper_call){path, child_token(child, "noded"),
+								 IPC_JOB_STATUS_SERVICE, 0},
+				   &node_receiver_handler, noded.receiver);
 	node_receiver_use_helper(noded.receiver, noded.helper);
 	queue_client_when_connected(noded.queue, on_queue_reached, NULL);
 	child_close_sockets(child, is_node_socket_wanted, child->config);

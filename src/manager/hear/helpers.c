@@ -28,7 +28,7 @@ static enum manager_helper helper_for(const struct manager *manager, struct str 
 		return MANAGER_RESOLVE;
 	if (str_equal(service, STR(HANDED_SERVICE)))
 		return MANAGER_HANDOVER;
-	if (str_equal(service, STR("noded")))
+	if (str_equal(service, STR(IPC_JOB_STATUS_SERVICE)))
 		return MANAGER_NODED;
 	if (transports_find(manager->transports, service) == NULL)
 		return MANAGER_HELPERS;

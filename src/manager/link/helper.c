@@ -19,7 +19,6 @@ static const int64_t SILENCE_US = 5 * SECOND_US;
 
 #define RESOLVE  "resolve"
 #define HANDOVER "handover"
-#define NODED    "noded"
 
 /* A job that a helper has. */
 struct flight {
@@ -287,8 +286,9 @@ static bool on_status_question(struct helper *helper, struct str body)
 {
 	struct helpers *helpers = helper->helpers;
 	const char *service = is_helper_for_service(helper, HANDOVER) ? HANDOVER
-			      : is_helper_for_service(helper, NODED)  ? NODED
-								      : NULL;
+			      : is_helper_for_service(helper, IPC_JOB_STATUS_SERVICE)
+				      ? IPC_JOB_STATUS_SERVICE
+				      : NULL;
 
 	return service != NULL && helpers->handler->asked(helpers->context, service, body);
 }

@@ -35,13 +35,21 @@ static const struct {
 	enum manager_helper helper; /* MANAGER_HELPERS: none */
 	uint32_t places;
 } cases[] = {
-	{"resolve", MANAGER_RESOLVE, 0},        {"remote", MANAGER_REMOTE, 1},
-	{CONFIG_LIST_SERVICE, MANAGER_LIST, 2}, {"a-maildir", MANAGER_LOCAL, 3},
-	{"a-mbox", MANAGER_LOCAL, 4},           {"a-server", MANAGER_LMTP, 5},
-	{"a-program", MANAGER_PIPE, 6},         {"a-mailbox", MANAGER_MAILBOX, 7},
-	{"an-imap", MANAGER_MAILBOX, 8},        {"not-used", MANAGER_HELPERS, 0},
-	{"handover", MANAGER_HANDOVER, 4096},   {"noded", MANAGER_NODED, 0},
-	{"no-service", MANAGER_HELPERS, 9},     {"", MANAGER_HELPERS, 0},
+	{"resolve", MANAGER_RESOLVE, 0},
+	{"remote", MANAGER_REMOTE, 1},
+	{CONFIG_LIST_SERVICE, MANAGER_LIST, 2},
+	{"a-maildir", MANAGER_LOCAL, 3},
+	{"a-mbox", MANAGER_LOCAL, 4},
+	{"a-server", MANAGER_LMTP, 5},
+	{"a-program", MANAGER_PIPE, 6},
+	{"a-mailbox", MANAGER_MAILBOX, 7},
+	{"an-imap", MANAGER_MAILBOX, 8},
+	{"not-used", MANAGER_HELPERS, 0},
+	{"handover", MANAGER_HANDOVER, 4096},
+	{IPC_JOB_STATUS_SERVICE, MANAGER_NODED, 0},
+	{"noded", MANAGER_HELPERS, 0},
+	{"no-service", MANAGER_HELPERS, 9},
+	{"", MANAGER_HELPERS, 0},
 	{"remotes", MANAGER_HELPERS, 0},
 };
 
