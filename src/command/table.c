@@ -2,6 +2,7 @@
 /* The table of commands, from which --help, the manual and completion derive. */
 #include "command/directory/directory.h"
 #include "command/mailbox.h"
+#include "command/nodes/nodes.h"
 #include "command/queue/queue.h"
 #include "command/sendmail/options.h"
 #include "queue/inject/message.h"
@@ -54,8 +55,8 @@ static const struct command_exit newaliases_exits[] = {
 };
 
 static const struct command_exit trace_exits[] = {
-	{COMMAND_OK, "the logs tell of it"},
-	{COMMAND_FAILED, "they do not, or one could not be read"},
+	{COMMAND_OK, "the logs, or nodes, tell of it"},
+	{COMMAND_FAILED, "they do not, or one could not be read or asked"},
 	{COMMAND_USAGE, "the command line is wrong"},
 	{0, NULL},
 };
@@ -122,14 +123,29 @@ const struct command commands[] = {
 	 command_run_sub, NULL, NULL, command_directory_subcommands},
 	{"node", "[ARGUMENT ...]", "Shows and changes the nodes that hand mail over to each other.",
 	 "", command_run_sub, NULL, NULL, command_node_subcommands},
+	{"nodes", "[NODE ...]",
+	 "Shows all nodes in one picture: how each is, and in what they differ.",
+	 "Each node is asked over the connections by which mail is handed over. It says what is "
+	 "in\n"
+	 "its queue and what that waits for, how much mail came and went in the last minute, and\n"
+	 "which versions of Stagepost, of the configuration and of the directory's data it has. "
+	 "One\n"
+	 "that does not answer within two seconds is shown with the reason.\n",
+	 command_nodes, command_nodes_options, command_nodes_exits, NULL},
 	{"mailbox", "", command_mailbox_summary, command_mailbox_help, command_mailbox,
 	 command_mailbox_options, command_mailbox_exits, command_mailbox_subcommands},
-	{"trace", "ID [LOGFILE ...]", "Follows a message, or a client's session, through the logs.",
+	{"trace", "ID [[NODE=]LOGFILE ...]",
+	 "Follows a message, or a client's session, through the logs.",
 	 "ID is as in the logs. Of a message, its number alone, before the '-', means all "
 	 "messages\n"
 	 "that had it; what became of its bounce is printed as well, and of the new messages that\n"
 	 "a list has made of it. Of a session (session=), it is all that the client did, and what\n"
-	 "became of its messages. Without a LOGFILE, and for \"-\", standard input is read.\n",
+	 "became of its messages. Without a LOGFILE, and for \"-\", standard input is read.\n"
+	 "The logs of several nodes tell one story, by the id that the message has at any of "
+	 "them.\n"
+	 "Whose line it is says the NODE before a LOGFILE, or what a log collector has written.\n"
+	 "With --nodes each node says what its queue has of the message, and what it has logged\n"
+	 "of it lately, and no LOGFILE is needed.\n",
 	 command_trace, command_trace_options, trace_exits, NULL},
 	{"transcript", "", "Prints what is said in sessions, as it is said.",
 	 "Of SMTP and LMTP, in and out, also of sessions that began before. Nothing has to be\n"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: ISC
 /* stagepost trace - the history of a message or a session, from the logs. */
 #include "base/panic.h"
-#include "command/command.h"
+#include "command/nodes/nodes.h"
+#include "mail/package.h"
 #include "os/stream/stream.h"
 #include "trace/story.h"
 #include <errno.h>
@@ -13,7 +14,9 @@
 struct logs {
 	FILE **files;
 	const char **names;
+	struct str *nodes; /* whose they are; empty: their lines say it, or nobody does */
 	size_t count;
+	struct buffer told; /* by nodes: nodes_lines_fetch() */
 };
 
 static int fail_trace_file(const char *file, int error)
@@ -81,8 +84,30 @@ static int refuse_binary(const char *name, const char *reader)
 	return COMMAND_FAILED;
 }
 
-static int open_log_to_trace(struct logs *logs, const char *name)
+static bool is_log_there(const char *name)
 {
+	FILE *file = fopen(name, "r");
+
+	if (file != NULL)
+		fclose(file);
+	return file != NULL;
+}
+
+/* "NODE=FILE", unless there is such a file: the file, and the node in *NODE_OUT. */
+static const char *file_of_node(const char *name, struct str *node_out)
+{
+	const char *equals = strchr(name, '=');
+
+	if (equals == NULL || is_log_there(name) ||
+	    !mail_node_is_valid(str_slice(name, (size_t)(equals - name))))
+		return name;
+	*node_out = str_slice(name, (size_t)(equals - name));
+	return equals + 1;
+}
+
+static int open_log_to_trace(struct logs *logs, const char *argument)
+{
+	const char *name = file_of_node(argument, &logs->nodes[logs->count]);
 	bool is_input = strcmp(name, "-") == 0;
 	const char *reader;
 	FILE *file;
@@ -114,6 +139,21 @@ static int offer_file(struct trace_story *story, FILE *file, char **line, size_t
 	return error;
 }
 
+static int offer_lines_of_nodes(struct trace_story *story, struct str lines)
+{
+	struct str line;
+	int error = 0;
+
+	while (error == 0 && lines.length > 0 && str_split(&lines, '\n', &line)) {
+		struct str node;
+
+		(void)str_split(&line, ' ', &node);
+		trace_story_from(story, node);
+		error = trace_story_offer(story, line);
+	}
+	return error;
+}
+
 /* *STATUS_OUT: COMMAND_FAILED, after an error message, if one cannot be read to its end. */
 static int read_logs(struct trace_story *story, const struct logs *logs, int *status_out)
 {
@@ -124,10 +164,13 @@ static int read_logs(struct trace_story *story, const struct logs *logs, int *st
 	do {
 		trace_story_begin(story);
 		for (size_t i = 0; error == 0 && i < logs->count; i++) {
+			trace_story_from(story, logs->nodes[i]);
 			error = offer_file(story, logs->files[i], &line, &size);
 			if (ferror(logs->files[i]) && *status_out == COMMAND_OK)
 				*status_out = fail_trace_file(logs->names[i], errno);
 		}
+		if (error == 0)
+			error = offer_lines_of_nodes(story, buffer_view(&logs->told));
 	} while (error == 0 && !trace_story_is_whole(story));
 	free(line);
 	return error;
@@ -173,37 +216,79 @@ static int trace_id(const char *id, const struct logs *logs, bool json)
 	buffer_clear(&telling.text);
 	if (telling.count > 0)
 		return status;
-	fprintf(stderr, "stagepost trace: the logs say nothing about %s\n", id);
+	fprintf(stderr, "stagepost trace: %s nothing about %s\n",
+		logs->count > 0 ? "the logs say" : "the nodes know", id);
 	return COMMAND_FAILED;
 }
 
+struct trace_options {
+	struct command_options common;
+	bool nodes;
+};
+
 const struct command_option command_trace_options[] = {
+	COMMAND_OPTION_CONFIG,
 	COMMAND_OPTION_JSON("one JSON object a line"),
+	{"--nodes", NULL, "ask all nodes what they know of the message, besides the logs",
+	 offsetof(struct trace_options, nodes)},
 	COMMAND_OPTION_END,
 };
 
-int command_trace(const struct command *command, int argc, char **argv)
+static int open_all_logs(struct logs *logs, char **names, bool needs_one)
 {
-	struct command_options options = {NULL};
-	struct logs logs = {NULL, NULL, 0};
+	int status = COMMAND_OK;
+
+	if (needs_one && *names == NULL)
+		status = open_log_to_trace(logs, "-");
+	for (; status == COMMAND_OK && *names != NULL; names++)
+		status = open_log_to_trace(logs, *names);
+	return status;
+}
+
+static int ask_nodes_for_message(const struct command *command, const struct trace_options *options,
+				 const char *id, struct logs *logs)
+{
+	struct config *config;
 	int status;
 
-	if (!command_parse(command, argc, argv, &options, &status))
+	if (!mail_id_parse(str_from(id), &(struct mail_id){0, 0}))
+		return command_usage(command, "with --nodes the whole ID of a message is required");
+	config = command_config(options->common.config_file);
+	if (config == NULL)
+		return COMMAND_FAILED;
+	status = nodes_lines_fetch(command, config->run, str_from(id), &logs->told);
+	config_free(config);
+	return status;
+}
+
+int command_trace(const struct command *command, int argc, char **argv)
+{
+	struct trace_options options = {.nodes = false};
+	struct logs logs = {.count = 0};
+	int asked = COMMAND_OK;
+	int status;
+	char **names;
+
+	if (!command_parse(command, argc, argv, &options.common, &status))
 		return status;
-	if (options.first == argc)
+	names = argv + options.common.first;
+	if (*names == NULL)
 		return command_usage(command, "an ID is missing");
+	if (options.nodes)
+		asked = ask_nodes_for_message(command, &options, *names, &logs);
+	if (asked == COMMAND_USAGE)
+		return asked;
 	logs.files = memory_alloc_zero((size_t)argc, sizeof *logs.files);
 	logs.names = memory_alloc_zero((size_t)argc, sizeof *logs.names);
-	status = COMMAND_OK;
-	if (options.first + 1 == argc)
-		status = open_log_to_trace(&logs, "-");
-	for (int i = options.first + 1; status == COMMAND_OK && i < argc; i++)
-		status = open_log_to_trace(&logs, argv[i]);
+	logs.nodes = memory_alloc_zero((size_t)argc, sizeof *logs.nodes);
+	status = open_all_logs(&logs, names + 1, !options.nodes);
 	if (status == COMMAND_OK)
-		status = trace_id(argv[options.first], &logs, options.json);
+		status = trace_id(*names, &logs, options.common.json);
 	for (size_t i = 0; i < logs.count; i++)
 		fclose(logs.files[i]);
 	free(logs.files);
 	free(logs.names);
-	return status;
+	free(logs.nodes);
+	buffer_clear(&logs.told);
+	return status == COMMAND_OK ? asked : status;
 }

@@ -227,6 +227,8 @@ const char *config_transport_nodes(const struct config *config, const char *tran
  * taken from others. */
 bool config_hands_over(const struct config *config);
 bool config_takes_over(const struct config *config);
+/* Whether it does either: then it speaks with the others, if only to know how they are. */
+bool config_has_nodes(const struct config *config);
 /* The section that applies to DESTINATION, a domain in canonical form or a relay ("NAME",
  * "[ADDRESS]"), exactly or by its longest suffix; NULL: none. */
 const struct config_tls_policy *config_tls_policy_find(const struct config *config,

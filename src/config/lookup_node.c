@@ -40,3 +40,8 @@ bool config_takes_over(const struct config *config)
 {
 	return config->node.listen_count > 0;
 }
+
+bool config_has_nodes(const struct config *config)
+{
+	return config_hands_over(config) || config_takes_over(config);
+}

@@ -30,13 +30,13 @@ bool config_directory_has_tls(const struct config_directory *directory)
 /* Certificates for peers of our own, which no section certificate names. */
 static bool has_node_tls(const struct config *config)
 {
-	return config_hands_over(config) || config_takes_over(config);
+	return config_has_nodes(config);
 }
 
 size_t config_key_count(const struct config *config)
 {
-	return config->certificate_count +
-	       (config_directory_has_tls(&config->directory) ? 1 : 0) + has_node_tls(config);
+	return config->certificate_count + (config_directory_has_tls(&config->directory) ? 1 : 0) +
+	       has_node_tls(config);
 }
 
 struct config_certificate config_key_at(const struct config *config, size_t index)

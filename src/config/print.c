@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
 /* Prints a configuration as a file that can be parsed again, for "stagepost config". */
+#include "base/checksum.h"
 #include "base/text/quote.h"
 #include "config/internal.h"
 #include "config/section/send.h"
@@ -9,6 +10,8 @@
 struct printing {
 	struct buffer *out;
 	bool is_public; /* without what may be secret */
+	bool is_shared; /* without what each machine has of its own */
+	uint32_t *sums; /* NULL, or checksums of each kind of section, in place of the text */
 };
 
 void config_print_value(const struct config_setting *setting, const void *place, struct buffer *out)
@@ -68,7 +71,8 @@ static void print_settings(const struct printing *printing, enum config_section 
 	const struct config_setting *row;
 
 	while ((row = config_rows_next(&rows)) != NULL) {
-		if (!config_setting_applies(row, base))
+		if (!config_setting_applies(row, base) ||
+		    (printing->is_shared && row->is_of_machine))
 			continue;
 		if (row->type->is_list) {
 			print_list(printing, row, base, indent);
@@ -78,6 +82,17 @@ static void print_settings(const struct printing *printing, enum config_section 
 		print_one(printing, row, (const char *)base + row->offset);
 		buffer_append_byte(printing->out, '\n');
 	}
+}
+
+/* What is in the buffer is of SECTION, of which there may be more. */
+static void sum_section(const struct printing *printing, enum config_section section)
+{
+	struct str text = buffer_view(printing->out);
+
+	if (printing->sums == NULL)
+		return;
+	printing->sums[section] = checksum_extend(printing->sums[section], text.data, text.length);
+	buffer_reset(printing->out);
 }
 
 static void print_configured_section(const struct printing *printing, enum config_section section,
@@ -94,11 +109,13 @@ static void print_configured_section(const struct printing *printing, enum confi
 	buffer_append_string(out, " {\n");
 	print_settings(printing, section, base);
 	buffer_append_string(out, "}\n");
+	sum_section(printing, section);
 }
 
 static void print_config(const struct printing *printing, const struct config *config)
 {
 	print_settings(printing, CONFIG_SECTION_ROOT, config);
+	sum_section(printing, CONFIG_SECTION_ROOT);
 	for (size_t i = 0; i < config->listen_count; i++)
 		print_configured_section(printing, CONFIG_SECTION_LISTEN,
 					 config_protocol_name(config->listens[i].protocol),
@@ -160,4 +177,20 @@ void config_print(const struct config *config, struct buffer *out)
 void config_print_public(const struct config *config, struct buffer *out)
 {
 	print_config(&(struct printing){.out = out, .is_public = true}, config);
+}
+
+void config_each_checksum(const struct config *config,
+			  void (*each)(void *context, const char *section, uint32_t checksum),
+			  void *context)
+{
+	struct buffer text CLEANUP(buffer_clear) = {0};
+	uint32_t sums[CONFIG_SECTION_COUNT] = {0};
+
+	print_config(
+		&(struct printing){
+			.out = &text, .is_public = true, .is_shared = true, .sums = sums},
+		config);
+	for (enum config_section section = 0; section < CONFIG_SECTION_COUNT; section++)
+		if (sums[section] != 0 && section != CONFIG_SECTION_DIRECTORY)
+			each(context, config_section_info(section)->name, sums[section]);
 }

@@ -65,6 +65,14 @@ void config_print_public(const struct config *config, struct buffer *out);
 void config_print_changed(const struct config *config, const char *file, struct str text,
 			  struct buffer *out);
 
+/* Calls EACH for each kind of section that CONFIG has, "" for the settings outside of sections,
+ * with a checksum of what config_print_public() prints of them. What each machine has of its own,
+ * as its host name, does not count (OF_MACHINE in the table of settings), nor does section
+ * directory: by which way it has these data. So nodes that are to do the same have the same. */
+void config_each_checksum(const struct config *config,
+			  void (*each)(void *context, const char *section, uint32_t checksum),
+			  void *context);
+
 /* A description of one setting. */
 struct config_explanation {
 	const char *name;

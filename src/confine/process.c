@@ -8,7 +8,7 @@ static const struct confine_process processes[] = {
 	{"smtpd", .sockets = {"listen"},
 	 .targets = {"queue", "directory", "names", "keys", "auth"}},
 	{"qmtpd", .sockets = {"qmtp"}, .targets = {"queue", "directory", "names", "keys"}},
-	{"noded", .sockets = {"node"}, .targets = {"queue", "directory", "keys"}},
+	{"noded", .sockets = {"node"}, .targets = {"queue", "send", "directory", "keys"}},
 	{"queue", .sockets = {"queue", "submit"}},
 	{"send", .sockets = {"send", "notify"}, .targets = {"queue"}},
 	{"resolve", .targets = {"send", "directory"}},

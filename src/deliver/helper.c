@@ -175,8 +175,7 @@ static void on_job_start(struct deliver_helper *helper, struct ipc_message *mess
 	job->public.content.file = -1;
 	is_read = message->type == IPC_JOB_HAND ? read_package_job(&job->public, &body)
 						: read_job(&job->public, &body);
-	if (helper->incomplete != NULL || !is_read ||
-	    !take_content(job, &body, message)) {
+	if (helper->incomplete != NULL || !is_read || !take_content(job, &body, message)) {
 		ipc_channel_refuse(ipc_client_channel(helper->ipc), message->type);
 		job_free(job);
 	} else if (job->content != NULL) {
@@ -239,6 +238,8 @@ static void on_job_channel_message(void *context, struct ipc_message *message)
 	case IPC_JOB_RUN:
 	case IPC_JOB_PEERED:
 	case IPC_JOB_SETTLED:
+	case IPC_JOB_ASK_NODES:
+	case IPC_JOB_STATUS_IS:
 		if (helper->handler->heard == NULL ||
 		    !helper->handler->heard(helper->context, (enum ipc_job)message->type,
 					    message->body))

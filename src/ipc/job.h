@@ -58,6 +58,17 @@
  *                                                answer to KEPT if so, and whenever it becomes so
  *   ASKED    str node                            the node has said what it has, or was given up
  *   RELEASE  str trigger                         what waits for it may be tried
+ *   ASK_NODES u64 question, str message          each node is to be asked for its status; or, if that
+ *                                                is not empty, what it knows of the message with that
+ *                                                id
+ *   NODE_IS  u64 question, str node, u32 is_answer, str text
+ *                                                what a node answers, or why it does not; node is
+ *                                                empty when all have been asked: then the text, if
+ *                                                there is one, says why that is not all
+ * From "handover", and from "noded", which has no jobs, and back:
+ *   STATUS   u32 question, str message           what "send" knows of this node's queue is wanted; or,
+ *                                                of the message with that id
+ *   STATUS_IS u32 question, str text             answer (manager/link/status.h), within a second
  * To resolve, and back (the tag is not used; number is the message, question is chosen by "send").
  * A packet contains as many questions or answers as fit; answers come in any order:
  *   RESOLVE  (u64 number, u32 question, str sender, u32 count, (u32 number, str address)...)...
@@ -100,6 +111,10 @@ enum ipc_job {
 	IPC_JOB_SETTLED,
 	IPC_JOB_ASKED,
 	IPC_JOB_RELEASE,
+	IPC_JOB_ASK_NODES,
+	IPC_JOB_NODE_IS,
+	IPC_JOB_STATUS,
+	IPC_JOB_STATUS_IS,
 };
 
 enum {
@@ -114,6 +129,10 @@ enum {
 };
 
 enum { IPC_JOB_RECEIVED_MAX = 900 }; /* bytes; a longer one is not told */
+
+enum { IPC_JOB_STATUS_MAX = 24 * 1024 }; /* bytes of the text of STATUS_IS */
+/* The service of "noded" in HELLO: none of a configuration can have this name. */
+#define IPC_JOB_STATUS_SERVICE "noded.status"
 
 enum ipc_job_needs {
 	IPC_JOB_UTF8 = 1 << 0,        /* SMTPUTF8 was asked for */

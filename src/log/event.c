@@ -5,6 +5,7 @@
 #include "base/timestamp.h"
 #include "log/internal.h"
 #include "log/pass.h"
+#include "log/recent.h"
 #include "log/sink.h"
 #include "os/clock.h"
 #include "os/process/process.h"
@@ -28,6 +29,12 @@ static struct {
 	uint64_t lost;      /* lines */
 	uint64_t announced; /* the first of LINES tells of so many more that were lost */
 } logger = {.lowest = LOG_INFO_LEVEL};
+
+/* Where log_recent_format() writes. */
+static struct {
+	struct buffer *out;
+	int64_t time_us;
+} formatted;
 
 static void append_event_line(struct buffer *lines, enum log_name name,
 			      const struct log_field *fields)
@@ -152,8 +159,42 @@ void log_configure(enum log_format format, enum log_target target)
 	logger.is_journal = target == LOG_TARGET_STDERR && os_error_stream_is_journal();
 }
 
+/* As logfmt, with its newline. */
+static void append_line_of_time(struct buffer *lines, int64_t time_us, enum log_name name,
+				const struct log_field *fields)
+{
+	char time[TIMESTAMP_SIZE];
+	const struct log_stamp stamp = {.time = time, .process = buffer_view(&logger.process)};
+
+	timestamp_format(time_us, time);
+	log_format_line(lines, LOG_FORMAT_LOGFMT, &stamp, name, fields);
+}
+
+void log_recent_begin(struct buffer *out, int64_t time_us)
+{
+	formatted.out = out;
+	formatted.time_us = time_us;
+}
+
+void log_recent_format(enum log_name name, const struct log_field *fields)
+{
+	append_line_of_time(formatted.out, formatted.time_us, name, fields);
+	buffer_truncate(formatted.out, formatted.out->length - 1);
+}
+
+void log_recent_write(enum log_name name, const struct log_field *fields)
+{
+	struct buffer line CLEANUP(buffer_clear) = {0};
+
+	if (!log_recent_is_kept(fields))
+		return;
+	append_line_of_time(&line, os_clock_wall_us(), name, fields);
+	log_recent_add(buffer_view(&line));
+}
+
 void log_write(enum log_name name, const struct log_field *fields)
 {
+	log_recent_write(name, fields);
 	if (log_event_severity(name) < logger.lowest)
 		return;
 	if (!logger.is_open)

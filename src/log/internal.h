@@ -16,6 +16,10 @@ bool log_line_parse_json(struct arena *arena, struct str text, struct log_line *
  * lost, when there is no room. */
 void log_append(enum log_level level, struct str line);
 
+/* recent.c: whether a line with FIELDS is to be kept; keeps it. */
+bool log_recent_is_kept(const struct log_field *fields);
+void log_recent_add(struct str line);
+
 /* row.c */
 struct log_field_row {
 	struct str name;

@@ -276,6 +276,20 @@ static enum order_code set_trigger_to_wait_for(const struct request *request)
 		       : ORDER_TRIGGER_NOT_SET;
 }
 
+static enum order_code ask_nodes(const struct request *request)
+{
+	struct str message = request->order->name;
+
+	if (message.length > 0 && !mail_id_parse(message, &(struct mail_id){0, 0}))
+		return ORDER_NO_ID;
+	return answers_begin(request->manager->answers, message, request->told);
+}
+
+static enum order_code tell_answers_of_nodes(const struct request *request)
+{
+	return answers_read(request->manager->answers, request->order->name, request->told);
+}
+
 static const struct {
 	bool is_of_message;
 	enum order_code (*carry_out)(const struct request *request);
@@ -293,6 +307,8 @@ static const struct {
 	[ORDER_WHY] = {true, tell_why_message_waits},
 	[ORDER_PAUSED] = {false, tell_next_pause},
 	[ORDER_SAID] = {false, tell_server_limit},
+	[ORDER_NODES] = {false, ask_nodes},
+	[ORDER_ANSWERS] = {false, tell_answers_of_nodes},
 };
 
 /* Why a message waits, if who knows cannot say for now. */

@@ -25,6 +25,7 @@
  *   hold.c       whether an operator holds it
  *   message.c    the messages that are awake
  *   outcome.c    what becomes of a delivery
+ *   tally.c      how often something has happened
  *   notice.c     who is notified of what
  *   link/        connections: "queue", helpers, resolve, the disk, reports, operators
  *   turn/        which delivery is started when
@@ -35,16 +36,19 @@
 #ifndef MANAGER_INTERNAL_H
 #define MANAGER_INTERNAL_H
 
+#include "manager/link/answers.h"
 #include "manager/link/cleaning.h"
 #include "manager/link/handed.h"
 #include "manager/link/helper.h"
 #include "manager/link/orders.h"
 #include "manager/link/queue_link.h"
 #include "manager/link/resolver.h"
+#include "manager/link/status.h"
 #include "manager/manager.h"
 #include "manager/message.h"
 #include "manager/outcome.h"
 #include "manager/said.h"
+#include "manager/tally.h"
 #include "manager/turn/transport.h"
 #include "manager/wait/scan/scan.h"
 #include "manager/wait/trigger/gate.h"
@@ -74,7 +78,12 @@ struct manager {
 	struct queue_link *queue;
 	struct orders *orders;
 	struct said *said;
-	struct cleaning *cleaning; /* NULL: not begun, or finished */
+	struct status *status;
+	struct answers *answers;
+	struct tally taken;                                    /* messages */
+	struct tally delivered, handed_over, deferred, failed; /* deliveries that were tried */
+	int64_t started_us;                                    /* time of day */
+	struct cleaning *cleaning;                             /* NULL: not begun, or finished */
 
 	struct os_task dispatch_task;
 	struct os_timer *dispatch_timer; /* starting may be possible although nothing has ended */
@@ -252,7 +261,7 @@ void stop_check(void *context);
 /* At the end of a turn: reports that the manager has stopped; the callback may free it. */
 void stop_finish(void *context);
 
-/* --- hear/: waiting.c, helpers.c, handed.c, disk.c, queue.c --- */
+/* --- hear/: waiting.c, helpers.c, handed.c, disk.c, queue.c, status.c --- */
 
 extern const struct trigger_handler manager_hear_triggers;
 extern const struct wake_handler manager_hear_wake;
@@ -261,6 +270,7 @@ extern const struct transport_handler manager_hear_transports;
 extern const struct helpers_handler manager_hear_helpers;
 extern const struct handed_handler manager_hear_handed;
 extern const struct resolver_handler manager_hear_resolver;
+extern const struct status_handler manager_hear_status;
 extern const struct recorder_handler manager_hear_recorder;
 extern const struct queue_link_handler manager_hear_queue;
 void manager_hear_reported(void *context, struct message *message, enum report_kind kind,

@@ -2,6 +2,8 @@
 /* The table of a message's life: manager/message.h. */
 #include "base/panic.h"
 #include "log/event.h"
+#include "log/recent.h"
+#include "mail/package.h"
 #include "manager/internal.h"
 #include "manager/notice.h"
 #include "manager/outcome.h"
@@ -341,11 +343,28 @@ static enum message_event event_of_reading(const struct message *message, int er
 		       : MESSAGE_MAPPED;
 }
 
+/* "noded" has logged it; here it is only kept, for who asks for the story of a message. */
+static void note_where_from(const struct message *message)
+{
+	struct str node;
+	struct str package;
+
+	if (message->control == NULL ||
+	    !mail_package_split(message->control->envelope->handed, &node, &package))
+		return;
+	log_event_by(log_recent_write, EVENT_NODE_TOOK, log_id(message->id), log_str(node, node),
+		     log_str(package, package),
+		     log_number(recipients, (int64_t)message->control->envelope->recipient_count),
+		     log_number(size, (int64_t)message->control->envelope->size));
+}
+
 static void begin_life_of_message(struct manager *manager, struct message *message, struct str text)
 {
 	int error = message_read(manager, message, text);
 	enum message_event event = event_of_reading(message, error);
 
+	if (message->is_new)
+		note_where_from(message);
 	if (event == MESSAGE_NOT_MAPPED && package_map(manager, message))
 		event = MESSAGE_MAPPED;
 	if (event == MESSAGE_MAPPED && !message->control->is_mapped)
@@ -378,6 +397,7 @@ void life_begin(struct manager *manager, const struct queue_link_notice *notice)
 	message_keep_content(manager, message, notice->content);
 	message->is_sound = true; /* "queue" has just computed their checksum */
 	message->is_new = notice->text.length > 0;
+	tally_add(&manager->taken, os_clock_monotonic_us());
 	begin_life_of_message(manager, message, notice->text);
 }
 

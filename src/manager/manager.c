@@ -3,6 +3,7 @@
 #include "manager/manager.h"
 #include "base/panic.h"
 #include "base/timestamp.h"
+#include "log/recent.h"
 #include "manager/internal.h"
 #include "manager/package.h"
 #include "os/clock.h"
@@ -61,6 +62,9 @@ static void make_links(struct manager *manager)
 	manager->queue =
 		queue_link_new(loop, peers->queue_path, peers->token, &manager_hear_queue, manager);
 	manager->said = said_new();
+	manager->status =
+		status_new(loop, manager->store, manager->helpers, &manager_hear_status, manager);
+	manager->answers = answers_new(loop, manager->helpers);
 	manager->orders = orders_new(loop, peers->notify, peers->owner, command_carry_out, manager);
 }
 
@@ -74,6 +78,7 @@ struct manager *manager_new(struct os_loop *loop, struct queue_store *store,
 	manager->store = store;
 	manager->config = config;
 	manager->peers = *peers;
+	manager->started_us = os_clock_wall_us();
 	manager->share.limit = SHARE_UNITS;
 	manager->ready = ready;
 	manager->ready_context = context;
@@ -82,6 +87,7 @@ struct manager *manager_new(struct os_loop *loop, struct queue_store *store,
 	manager->scan_task = (struct os_task){.call = scan_soon, .context = manager};
 	manager->dispatch_timer = os_timer_new(loop, dispatch, manager);
 	manager->sweep_timer = os_timer_new(loop, sweep_transports, manager);
+	log_recent_keep(config_has_nodes(config));
 	make_waiting(manager);
 	make_links(manager);
 	if (triggers_read(manager->triggers) < 0)
@@ -93,6 +99,7 @@ struct manager *manager_new(struct os_loop *loop, struct queue_store *store,
 void manager_configure(struct manager *manager, const struct config *config)
 {
 	manager->config = config;
+	log_recent_keep(config_has_nodes(config));
 	transports_configure(manager->transports, config);
 	handed_configure(manager->handed, config);
 	package_update_transports(manager);
@@ -113,6 +120,7 @@ void manager_stop(struct manager *manager, void (*done)(void *context), void *co
 {
 	manager->is_stopping = true;
 	scan_stop(manager->scan);
+	status_stop(manager->status);
 	cleaning_free(manager->cleaning);
 	manager->cleaning = NULL;
 	gate_stop(manager->gate);
@@ -139,6 +147,8 @@ void manager_free(struct manager *manager)
 	helpers_free(manager->helpers);
 	handed_free(manager->handed);
 	orders_free(manager->orders);
+	answers_free(manager->answers);
+	status_free(manager->status);
 	said_free(manager->said);
 	cleaning_free(manager->cleaning);
 	scan_free(manager->scan);

@@ -26,6 +26,7 @@ enum manager_helper {
 	MANAGER_PIPE,
 	MANAGER_MAILBOX,
 	MANAGER_HANDOVER,
+	MANAGER_NODED, /* which has no jobs, and asks for the status of the queue */
 	MANAGER_HELPERS,
 };
 

@@ -54,6 +54,8 @@ static const struct {
 	[ORDER_WHY] = {"why", take_id_argument},
 	[ORDER_PAUSED] = {"paused", take_name_argument},
 	[ORDER_SAID] = {"said", take_name_argument},
+	[ORDER_NODES] = {"nodes", take_name_argument},
+	[ORDER_ANSWERS] = {"answers", take_name_argument},
 	[ORDER_ACCEPT] = {"accept", take_id_argument},
 };
 
@@ -99,6 +101,8 @@ static const char *const reasons[ORDER_OTHER] = {
 	[ORDER_NO_UNTIL_NAME] = "that is no name of a trigger to wait for",
 	[ORDER_TRIGGER_NOT_SET] = "the trigger cannot be set",
 	[ORDER_HOLD_NOT_RECORDED] = "the hold cannot be recorded",
+	[ORDER_NO_NODES] = "no process of this node speaks with others: it has no nodes, or begins",
+	[ORDER_NO_ANSWERS] = "there are no answers to that question",
 	[ORDER_NO_QUEUE] = "the queue is not there yet",
 	[ORDER_UNREADABLE] = "it cannot be read; ask again",
 	[ORDER_NOT_RECORDED] = "the disk does not take what became of it; ask again",

@@ -21,6 +21,11 @@
  *                     the load has reached load_queue
  *   said [N]          what a server said lately that changes how mail goes to it, the latest or
  *                     the N-th before: "ok" and as said_tell(), or "ok" if there are no more
+ *   nodes [ID]        ask all nodes for their status, or what they know of a message: "ok NUMBER",
+ *                     that of the question
+ *   answers NUMBER OFFSET
+ *                     what they have answered, from the byte at OFFSET: "ok +TEXT", "ok -" if there is
+ *                     nothing more yet, or "ok =" if that was all (link/answers.h)
  *
  * ID is a message's number, or number and birth time. The answer is "ok", "ok WHAT" to a question,
  * or "err REASON": each code has one fixed reason, which is also shown to people.
@@ -48,6 +53,8 @@ enum order_kind {
 	ORDER_WHY,
 	ORDER_PAUSED,
 	ORDER_SAID,
+	ORDER_NODES,
+	ORDER_ANSWERS,
 	ORDER_KINDS,
 };
 
@@ -71,6 +78,8 @@ enum order_code {
 	ORDER_NO_UNTIL_NAME, /* nor one that an operator may choose */
 	ORDER_TRIGGER_NOT_SET,
 	ORDER_HOLD_NOT_RECORDED,
+	ORDER_NO_NODES,       /* no process of this node asks others */
+	ORDER_NO_ANSWERS,     /* to that question, or not any more */
 	ORDER_NO_QUEUE, /* from here to BUSY: temporary */
 	ORDER_UNREADABLE,
 	ORDER_NOT_RECORDED, /* the order could not be recorded */

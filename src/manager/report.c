@@ -4,6 +4,7 @@
 #include "manager/notice.h"
 #include "manager/outcome.h"
 #include "manager/package.h"
+#include "os/clock.h"
 #include <string.h>
 
 static struct job_delivery *find_delivery_of_job(struct job *job, uint32_t number)
@@ -138,6 +139,17 @@ static bool may_name_trigger(struct manager *manager, const struct job *job, str
 	return service != NULL && has_server(service->kind) && is_of_server(job, trigger);
 }
 
+static void count_attempt(struct manager *manager, const struct queue_delivery *delivery,
+			  bool is_handed)
+{
+	struct tally *tally = delivery->outcome == QUEUE_WAIT   ? &manager->deferred
+			      : delivery->outcome != QUEUE_DONE ? &manager->failed
+			      : is_handed                       ? &manager->handed_over
+								: &manager->delivered;
+
+	tally_add(tally, os_clock_monotonic_us());
+}
+
 bool report_take(void *context, void *subject, const struct ipc_job_report *report)
 {
 	struct manager *manager = context;
@@ -165,5 +177,6 @@ bool report_take(void *context, void *subject, const struct ipc_job_report *repo
 			     terms.now_us))
 		message->news[reported->index] |= RECORDER_REQUEUE;
 	outcome_log(message->control->envelope, delivery, report);
+	count_attempt(manager, delivery, terms.is_handed);
 	return true;
 }

@@ -32,6 +32,8 @@ static bool hear_receivers_hello(struct node_client *client, const struct str *w
 		return say_bye_to_receiver(client, "it speaks another version of the protocol");
 	if (!str_equal(words[2], str_from(client->peer)))
 		return say_bye_to_receiver(client, "it says that it is another node");
+	for (size_t i = 3; i < count; i++)
+		client->answers_status |= str_equal(words[i], STR("status"));
 	directory_frame_begin(&frame, &client->out, "hello");
 	directory_frame_add_number(&frame, NODE_PROTOCOL);
 	directory_frame_add(&frame, str_from(client->name));
@@ -95,6 +97,17 @@ static bool hear_later(struct node_client *client, const struct str *words, size
 	return client->state != NODE_CLIENT_ENDED;
 }
 
+static bool hear_status(struct node_client *client, const struct str *words, size_t count)
+{
+	if (!client->is_asked)
+		return say_bye_to_receiver(client, "it answers what was not asked");
+	if (count < 2 || words[1].length > NODE_STATUS_MAX)
+		return say_bye_to_receiver(client, "its status is missing, or too long");
+	client->is_asked = false;
+	client->handler->status(client->context, words[1]);
+	return client->state != NODE_CLIENT_ENDED;
+}
+
 static bool hear_bye(struct node_client *client, const struct str *words, size_t count)
 {
 	struct buffer reason CLEANUP(buffer_clear) = {0};
@@ -120,6 +133,7 @@ static const struct {
 	{"old", IN(GREETED), hear_old},
 	{"took", IN(READY), hear_took},
 	{"later", IN(READY), hear_later},
+	{"status", IN(READY), hear_status},
 	{"bye", IN(BEGUN) | IN(GREETED) | IN(READY), hear_bye},
 };
 
@@ -198,6 +212,17 @@ void node_client_settle(struct node_client *client, const char *package, bool is
 
 	directory_frame_begin(&frame, &client->out, is_twice ? "drop" : "settled");
 	directory_frame_add(&frame, str_from(package));
+	directory_frame_end(&frame);
+}
+
+void node_client_ask_status(struct node_client *client, struct str message)
+{
+	struct directory_frame frame;
+
+	client->is_asked = true;
+	directory_frame_begin(&frame, &client->out, "status");
+	if (message.length > 0)
+		directory_frame_add(&frame, message);
 	directory_frame_end(&frame);
 }
 

@@ -8,6 +8,7 @@
  *              ready            tells               READY
  *              old              tells why           ENDED
  *   READY      took, later      tells               READY
+ *              status, if asked tells               READY
  *   any        bye              tells why           ENDED
  *              anything else    says bye            ENDED
  */
@@ -27,6 +28,8 @@ struct node_client_handler {
 	void (*took)(void *context, struct str package);
 	/* It is not there, for the reason TEXT. */
 	void (*later)(void *context, struct str package, struct str status, struct str text);
+	/* The answer to node_client_ask_status(): at most NODE_STATUS_MAX bytes. */
+	void (*status)(void *context, struct str text);
 };
 
 enum node_client_state {
@@ -43,6 +46,8 @@ struct node_client {
 	const char *peer; /* of the other one, which must say that it is */
 	struct queue_handed_serial serial;
 	enum node_client_state state;
+	bool answers_status; /* the receiver has said so */
+	bool is_asked;       /* for its status, and has not answered */
 	struct node_stream stream;
 	struct buffer out;    /* to be sent */
 	struct buffer reason; /* ENDED: why, for people; with a NUL */
@@ -63,6 +68,9 @@ void node_client_begin_take(struct node_client *client, const char *package, str
 void node_client_end_take(struct node_client *client);
 /* GREETED or READY: this node has none of PACKAGE any more. IS_TWICE: another node has it, too. */
 void node_client_settle(struct node_client *client, const char *package, bool is_twice);
+/* READY, not inside of a package, of one that ANSWERS_STATUS and is not ASKED: asks for its status,
+ * or, if it is not empty, what it knows of the message with the id MESSAGE. */
+void node_client_ask_status(struct node_client *client, struct str message);
 /* Not ENDED. */
 void node_client_ping(struct node_client *client);
 

@@ -93,6 +93,15 @@ static bool hear_senders_ping(struct node_server *server, const struct str *word
 	return true;
 }
 
+static bool hear_question(struct node_server *server, const struct str *words, size_t count)
+{
+	if (server->is_asked)
+		return refuse_sender(server, "you ask before the last answer");
+	server->is_asked = true;
+	server->handler->status(server->context, count > 1 ? words[1] : STR(""));
+	return server->state != NODE_SERVER_ENDED;
+}
+
 static bool hear_senders_bye(struct node_server *server, const struct str *words, size_t count)
 {
 	struct buffer reason CLEANUP(buffer_clear) = {0};
@@ -117,6 +126,7 @@ static const struct {
 	{"settled", IN(READY) | IN(GREETING), hear_settled},
 	{"drop", IN(READY) | IN(GREETING), hear_settled},
 	{"ping", IN(GREETING) | IN(READY), hear_senders_ping},
+	{"status", IN(READY), hear_question},
 	{"bye", IN(BEGUN) | IN(GREETING) | IN(READY), hear_senders_bye},
 };
 
@@ -164,7 +174,7 @@ static bool hear_end_of_data(void *context)
 }
 
 static const struct node_stream_handler sender_stream = {hear_senders_frame, hear_text, hear_data,
-							  hear_end_of_data};
+							 hear_end_of_data};
 
 void node_server_begin(struct node_server *server, const struct node_server_handler *handler,
 		       void *context, const char *name, const char *peer)
@@ -175,6 +185,7 @@ void node_server_begin(struct node_server *server, const struct node_server_hand
 	directory_frame_begin(&frame, &server->out, "hello");
 	directory_frame_add_number(&frame, NODE_PROTOCOL);
 	directory_frame_add(&frame, str_from(name));
+	directory_frame_add(&frame, STR("status"));
 	directory_frame_end(&frame);
 }
 
@@ -239,4 +250,10 @@ void node_server_later(struct node_server *server, const char *package, const ch
 	directory_frame_add(&frame, str_from(status));
 	directory_frame_add(&frame, str_from(text));
 	directory_frame_end(&frame);
+}
+
+void node_server_status(struct node_server *server, struct str text)
+{
+	server->is_asked = false;
+	say_one(server, "status", text);
 }

@@ -8,6 +8,7 @@
  *                               or says old, or bye       ENDED
  *   READY      take, data       tells                     READY
  *              settled, drop    tells                     READY
+ *              status           tells; one at a time      READY
  *   any        ping             answers                   -
  *              bye              -                         ENDED
  *              anything else    says bye                  ENDED
@@ -29,6 +30,9 @@ struct node_server_handler {
 	/* All of its data have come; answered by node_server_took() or node_server_later(). */
 	bool (*end)(void *context);
 	void (*settled)(void *context, struct str package, bool is_twice);
+	/* The other node wants to know the status of this one, or what it knows of the message with the
+	 * id MESSAGE, if that is not empty; answered by node_server_status(), now or later. */
+	void (*status)(void *context, struct str message);
 };
 
 enum node_server_state {
@@ -44,6 +48,7 @@ struct node_server {
 	const char *peer; /* the name in its certificate, which it must say */
 	enum node_server_state state;
 	size_t in_flight; /* packages that have begun and are not answered */
+	bool is_asked;    /* for the status, which is not answered */
 	char package[64]; /* that is coming; "": none */
 	struct node_stream stream;
 	struct buffer out;    /* to be sent */
@@ -65,6 +70,8 @@ void node_server_old(struct node_server *server, const struct queue_handed_seria
 void node_server_took(struct node_server *server, const char *package);
 void node_server_later(struct node_server *server, const char *package, const char *status,
 		       const char *text);
+/* READY and IS_ASKED: the answer, an object of JSON of at most NODE_STATUS_MAX bytes. */
+void node_server_status(struct node_server *server, struct str text);
 /* Ends, and tells the other node why. */
 void node_server_end(struct node_server *server, const char *reason);
 

@@ -6,7 +6,7 @@
  * A frame is that of directory/wire/frame.h: a netstring of words, the first of which is the verb.
  * "take" is followed by two more netstrings: the control text of a package, and its data.
  *
- *   receiver, at once   hello 1 NAME
+ *   receiver, at once   hello 1 NAME status     it answers "status"; an older one says only NAME
  *   sender              hello 1 NAME EPOCH RUN CONNECTION
  *   receiver            old EPOCH RUN CONNECTION     refused: it has seen that, which is higher
  *                       kept PACKAGE NUMBERS ...     what is here, and not settled; may repeat;
@@ -18,6 +18,10 @@
  *   sender              settled PACKAGE ...          it has none of them any more, durably
  *                       drop PACKAGE ...             the same, and another node has it, too
  *                       ping                         answered by pong; not inside of a take
+ *                       status [ID]                  only after ready, and after the last answer:
+ *                                                    how is it; or what does it know of a message,
+ *                                                    by its id at any node?
+ *   receiver            status TEXT                  an object of JSON (node/status.h)
  *   both                bye TEXT                     why the connection is closed, for people
  *
  * PACKAGE: mail/package.h. Unknown verbs are skipped, and words that follow the known ones.
@@ -36,6 +40,7 @@ enum {
 	NODE_TEXT_MAX = 1 << 20,      /* bytes of a package's control text */
 	NODE_PACKAGES_IN_FLIGHT = 256, /* taken, and not answered */
 	NODE_NAMES_MAX = 256,         /* packages in one frame */
+	NODE_STATUS_MAX = 32 * 1024,  /* bytes of the answer to "status" */
 };
 
 struct node_stream_handler {

@@ -21,7 +21,8 @@ struct noded {
 	char token[IPC_TOKEN_SIZE];
 	struct directory_nodes *nodes;
 	struct node_receiver *receiver;
-	bool has_queue; /* there was a connection to "queue" */
+	struct deliver_helper *helper; /* to "send" */
+	bool has_queue;                /* there was a connection to "queue" */
 	bool is_stopping;
 };
 
@@ -121,6 +122,13 @@ static int start_noded(struct child *child)
 	parts.queue = noded.queue;
 	parts.nodes = noded.nodes;
 	noded.receiver = node_receiver_new(child->loop, &parts);
+	child_path(child, "send", path);
+	noded.helper =
+		deliver_helper_new(child->loop,
+				   &(struct deliver_helper_call){path, child_token(child, "noded"),
+								 IPC_JOB_STATUS_SERVICE, 0},
+				   &node_receiver_handler, noded.receiver);
+	node_receiver_use_helper(noded.receiver, noded.helper);
 	queue_client_when_connected(noded.queue, on_queue_reached, NULL);
 	child_close_sockets(child, is_node_socket_wanted, child->config);
 	child_ready(child);
@@ -141,6 +149,7 @@ static void end_noded(void *context)
 {
 	struct child *child = context;
 
+	deliver_helper_free(noded.helper);
 	node_receiver_free(noded.receiver);
 	peer_network_free(noded.network);
 	directory_nodes_free(noded.nodes);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
 /*
  * Tokens by which processes authenticate to each other: helpers present theirs to "send", "pipe"
- * its own also to "launch", "send" and "noded" theirs to "queue", and "mailbox" its own to "decode". The
- * process that checks a token gets it before the one that presents it is started, so that it knows
- * it when that connects.
+ * its own also to "launch", "send" and "noded" theirs to "queue", "noded" its own also to "send",
+ * and "mailbox" its own to "decode". The process that checks a token gets it before the one that
+ * presents it is started, so that it knows it when that connects.
  */
 #include "ipc/pack.h"
 #include "supervisor/internal.h"
@@ -13,10 +13,10 @@ static const struct {
 	const char *program;
 	const char *believer;
 } holders[] = {
-	{"resolve", "send"},   {"remote", "send"},  {"lmtp", "send"},  {"local", "send"},
-	{"pipe", "send"},      {"list", "send"},    {"send", "queue"}, {"pipe", "launch"},
-	{"mailbox", "decode"}, {"mailbox", "send"}, {"handover", "send"},
-	{"noded", "queue"},
+	{"resolve", "send"},   {"remote", "send"},  {"lmtp", "send"},     {"local", "send"},
+	{"pipe", "send"},      {"list", "send"},    {"send", "queue"},    {"pipe", "launch"},
+	{"mailbox", "decode"}, {"mailbox", "send"}, {"handover", "send"}, {"noded", "queue"},
+	{"noded", "send"},
 };
 
 static bool has_token(const char *program)

@@ -10,9 +10,12 @@ struct found {
 	int64_t time_us;
 	size_t order; /* of lines with the same time: as they were read */
 	struct str text;
+	struct str node; /* whose line it is; empty: unknown */
 };
 
 enum subject { MESSAGE, NUMBER, SESSION };
+
+enum { TRACE_NODE_SIZE = 256 };
 
 struct trace_story {
 	struct arena *ids_arena;
@@ -25,6 +28,8 @@ struct trace_story {
 	struct found *lines; /* owned */
 	size_t line_count;
 	size_t line_capacity;
+	char node[TRACE_NODE_SIZE]; /* of the lines that are offered; "": not said */
+	bool has_several_nodes;
 	bool is_whole;
 };
 
@@ -73,7 +78,41 @@ void trace_story_begin(struct trace_story *story)
 {
 	arena_reset(story->lines_arena);
 	story->line_count = 0;
+	story->has_several_nodes = false;
 	story->is_whole = true;
+}
+
+void trace_story_from(struct trace_story *story, struct str node)
+{
+	size_t length = node.length < TRACE_NODE_SIZE ? node.length : TRACE_NODE_SIZE - 1;
+
+	if (length > 0)
+		memcpy(story->node, node.data, length);
+	story->node[length] = '\0';
+}
+
+/* The word before "TAG:" or "TAG[PID]:" at the end of what a log collector has written before an
+ * event; empty: there is none. */
+static struct str host_of_prefix(struct str text)
+{
+	const char *event = memmem(text.data, text.length, "time=", 5);
+	struct str prefix;
+	struct str host = STR("");
+	struct str tag = STR("");
+
+	if (event == NULL)
+		event = memmem(text.data, text.length, "{\"time\":", 8);
+	prefix = str_trim(str_slice(text.data, event != NULL ? (size_t)(event - text.data) : 0));
+	while (prefix.length > 0) {
+		struct str word;
+
+		(void)str_split(&prefix, ' ', &word);
+		if (word.length == 0)
+			continue;
+		host = tag;
+		tag = word;
+	}
+	return tag.length > 0 && tag.data[tag.length - 1] == ':' ? host : STR("");
 }
 
 /* ID or SESSION of a line may be empty. */
@@ -110,6 +149,16 @@ static int add_id(struct trace_story *story, struct str id)
 	return 0;
 }
 
+/* The first that is known; if there is none yet, that of the last line. */
+static const struct str *first_node_of_story(const struct trace_story *story)
+{
+	size_t i = 0;
+
+	while (i < story->line_count && story->lines[i].node.length == 0)
+		i++;
+	return &story->lines[i].node;
+}
+
 static int add_line_to_story(struct trace_story *story, struct str text,
 			     const struct log_line *line)
 {
@@ -122,6 +171,11 @@ static int add_line_to_story(struct trace_story *story, struct str text,
 	found = &story->lines[story->line_count];
 	*found = (struct found){.order = story->line_count};
 	found->text = arena_copy_str(story->lines_arena, text);
+	found->node =
+		arena_copy_str(story->lines_arena, story->node[0] != '\0' ? str_from(story->node)
+									  : host_of_prefix(text));
+	if (found->node.length > 0)
+		story->has_several_nodes |= !str_equal(found->node, *first_node_of_story(story));
 	(void)timestamp_parse(log_line_get(line, "time"), &found->time_us);
 	story->line_count++;
 	return 0;
@@ -134,9 +188,19 @@ static bool may_be_event(struct str text)
 	       memmem(text.data, text.length, "{\"time\":", 8) != NULL;
 }
 
+/* The message's id at the node that has handed it over; empty: LINE is of no package. */
+static struct str id_of_package(const struct log_line *line)
+{
+	struct str package = log_line_get(line, "package");
+	ptrdiff_t part = str_find(package, '.');
+
+	return part >= 0 ? str_slice(package.data, (size_t)part) : package;
+}
+
 int trace_story_offer(struct trace_story *story, struct str text)
 {
 	struct log_line line;
+	struct str handed;
 	struct str made;
 	struct str id;
 	bool is_ours;
@@ -154,9 +218,16 @@ int trace_story_offer(struct trace_story *story, struct str text)
 	is_ours = is_line_of_subject(story, id, log_line_get(&line, "session"));
 	if (is_ours)
 		error = add_id(story, id);
-	is_ours |= is_known_message_id(story, id);
+	handed = id_of_package(&line);
+	is_ours |= is_known_message_id(story, id) ||
+		   (handed.length > 0 && (is_known_message_id(story, handed) ||
+					  is_line_of_subject(story, handed, STR(""))));
 	if (error == 0 && is_ours)
 		error = add_id(story, made);
+	if (error == 0 && is_ours && handed.length > 0)
+		error = add_id(story, id);
+	if (error == 0 && is_ours && handed.length > 0)
+		error = add_id(story, handed);
 	/* the first line of a bounce, or of a list's message, names the message that it comes
 	 * from */
 	if (error < 0 ||
@@ -194,7 +265,12 @@ void trace_story_each(struct trace_story *story,
 		struct log_line line;
 
 		arena_reset(story->scratch);
-		if (log_line_parse(story->scratch, story->lines[i].text, &line))
-			each(context, &line);
+		if (!log_line_parse(story->scratch, story->lines[i].text, &line))
+			continue;
+		if (story->has_several_nodes && story->lines[i].node.length > 0 &&
+		    line.count < LOG_LINE_FIELDS_MAX)
+			line.pairs[line.count++] =
+				(struct log_pair){.key = STR("at"), .value = story->lines[i].node};
+		each(context, &line);
 	}
 }

@@ -3,6 +3,9 @@
  * trace/story.h - what logs say about one message, and about messages caused by it: its bounce, and
  * those to the members of a list; or about a client's session, and the messages that came by it.
  *
+ * Nodes that hand a message over each have an id for it: the line of who took it has both. So the
+ * logs of all nodes tell one story, by whichever of these ids.
+ *
  * Logs of several processes and files have no common order, and lines about a bounce may come
  * before the line that links it to the message. So all logs are offered line by line, again and
  * again until no new id is found:
@@ -30,6 +33,10 @@ struct trace_story *trace_story_new(struct str id);
 void trace_story_free(struct trace_story *story);
 
 void trace_story_begin(struct trace_story *story);
+/* The lines that are offered from now on are of this node; empty, as at first: of that which a log
+ * collector has written before them, if it has. If the story has lines of several, they have a
+ * field "at" when EACH gets them. */
+void trace_story_from(struct trace_story *story, struct str node);
 /* -E2BIG: the story is too long; it is unchanged. */
 MUST_CHECK int trace_story_offer(struct trace_story *story, struct str line);
 bool trace_story_is_whole(const struct trace_story *story);

@@ -35,6 +35,9 @@ static const struct {
 	 "found in the queue, where it came by {received}: from <{from}>, {recipients} recipients, "
 	 "{size} bytes"},
 	{"message_queued", "queued at {stage}"},
+	{"node_took", "handed over by node {node}, where it is {package}: {recipients} recipients, "
+		      "{size} bytes"},
+	{"node_refused", "not taken from node {node}, where it is {package}: {status} {text}"},
 	{"message_restored", "restored from a backup[, and is {message} now]"},
 	{"message_preprocessed", "preprocessed: it is decided where each recipient goes"},
 	{"delivered",
@@ -57,7 +60,7 @@ static const struct {
 };
 
 /* The fields at the start of every line are shown separately. */
-static const char *const common[] = {"time", "level", "process", "event", "id"};
+static const char *const common[] = {"time", "level", "process", "event", "id", "at"};
 
 static bool is_common(struct str key)
 {
@@ -157,10 +160,15 @@ void trace_tell(const struct log_line *line, bool with_id, struct buffer *out)
 {
 	struct str event = log_line_get(line, "event");
 	struct str id = log_line_get(line, "id");
+	struct str at = log_line_get(line, "at");
 	const char *sentence = sentence_of(line, event);
 
 	mail_text_append(out, log_line_get(line, "time"), MAIL_TEXT_ASCII);
 	buffer_append_byte(out, ' ');
+	if (at.length > 0) {
+		mail_text_append(out, at, MAIL_TEXT_ASCII);
+		buffer_append_byte(out, ' ');
+	}
 	if (with_id && id.length > 0) {
 		mail_text_append(out, id, MAIL_TEXT_ASCII);
 		buffer_append_byte(out, ' ');

@@ -40,6 +40,8 @@ static void on_ready(void *context)
 
 	if (++play->ready > 1)
 		panic("ready twice");
+	if (play->client.answers_status)
+		node_client_ask_status(&play->client, STR(""));
 }
 
 static void on_took(void *context, struct str package)
@@ -61,9 +63,21 @@ static void on_later(void *context, struct str package, struct str status, struc
 	note_words(play, "because", text, STR(""));
 }
 
+/* It is asked again at once: so each answer is to a question. */
+static void on_status(void *context, struct str text)
+{
+	struct play *play = context;
+
+	if (play->ready == 0 || text.length > NODE_STATUS_MAX)
+		panic("a status before \"ready\", or over its bound");
+	note_words(play, "status", text, STR(""));
+	node_client_ask_status(&play->client, STR("a1/1-1"));
+}
+
 static void play_pieces(struct play *play, size_t piece, struct str bytes)
 {
-	static const struct node_client_handler handler = {on_kept, on_ready, on_took, on_later};
+	static const struct node_client_handler handler = {on_kept, on_ready, on_took, on_later,
+							   on_status};
 
 	*play = (struct play){.ready = 0};
 	node_client_begin(&play->client, &handler, play, "a1", "b2",

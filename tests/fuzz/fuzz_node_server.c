@@ -90,10 +90,19 @@ static void on_settled(void *context, struct str package, bool is_twice)
 	buffer_append_format(&play->told, "%d" STR_FORMAT ";", is_twice, STR_ARGUMENTS(package));
 }
 
+static void on_status(void *context, struct str message)
+{
+	struct play *play = context;
+
+	buffer_append_format(&play->told, "status " STR_FORMAT ";", STR_ARGUMENTS(message));
+	if ((play->choice & REFUSES) == 0)
+		node_server_status(&play->server, STR("{}"));
+}
+
 static void play_pieces(struct play *play, unsigned choice, size_t piece, struct str bytes)
 {
-	static const struct node_server_handler handler = {on_hello, on_take, on_data, on_end,
-							   on_settled};
+	static const struct node_server_handler handler = {on_hello, on_take,    on_data,
+							   on_end,   on_settled, on_status};
 
 	*play = (struct play){.choice = choice};
 	node_server_begin(&play->server, &handler, play, "b2", "a1");

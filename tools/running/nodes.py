@@ -132,6 +132,8 @@ class Nodes(Show):
         at_out = f"-c {self.out.config}"
         print(f"\nTry:\n  swaks --server 127.0.0.1:{self.entry.smtp} --from {self.SENDER} --to ann@{DOMAIN}")
         print(f"  {stagepost} node list {at_out}")
+        print("All nodes in one picture, as any of them has it:")
+        print(f"  {stagepost} nodes {at_out}")
         print("A node that is drained gets nothing new; its mail waits at out until it is active again:")
         print(f"  {stagepost} node drain {at_out} {self.box.hostname}")
         print(f"  {stagepost} queue list {at_out}")

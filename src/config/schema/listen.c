@@ -177,6 +177,7 @@ static void check_received_client(const struct config_row_check *check)
 
 const struct config_setting config_schema_listen[] = {
 	SETTING(LISTEN, "address", endpoints, LIST(config_listen, addresses, address_count),
+		OF_MACHINE,
 		MEANING("The addresses and ports; an IPv6 address accepts no IPv4 clients.")),
 	SETTING(LISTEN, "clients", networks, LIST(config_listen, clients, client_count),
 		INITIAL(""), CHECK(check_clients),

@@ -5,7 +5,7 @@
 /* The files go together, and are required where mail goes to other nodes or comes from them. */
 static void check_node_file(const struct config_row_check *check, const char *value)
 {
-	bool is_needed = config_hands_over(check->config) || config_takes_over(check->config);
+	bool is_needed = config_has_nodes(check->config);
 
 	config_complain_if(check, is_needed && value != NULL && *value == '\0',
 			   "must be set: nodes show each other who they are", "an absolute path");
@@ -38,20 +38,21 @@ static void check_node_listen(const struct config_row_check *check)
 }
 
 const struct config_setting config_schema_node[] = {
-	SETTING(NODE, "name", node_name, AT(config_node, name), INITIAL(""),
+	SETTING(NODE, "name", node_name, AT(config_node, name), INITIAL(""), OF_MACHINE,
 		MEANING("The name of this node: its record in the directory's table node, and its "
 			"certificate, have it. Empty: setting hostname.")),
 	SETTING(NODE, "listen", endpoints, LIST(config_node, listens, listen_count), INITIAL(""),
-		CHECK(check_node_listen),
+		CHECK(check_node_listen), OF_MACHINE,
 		MEANING("The addresses at which other nodes hand mail over, by TLS, with a "
 			"certificate that has the name of a record of the table node. Without "
 			"this setting none is taken from others.")),
 	SETTING(NODE, "certificate", optional_path, AT(config_node, certificate), INITIAL(""),
-		RANGE(0, 4000), CHECK(check_node_certificate),
+		RANGE(0, 4000), CHECK(check_node_certificate), OF_MACHINE,
 		MEANING("The file, in PEM form, of this node's certificate, followed by the "
 			"intermediate certificates.")),
 	SETTING(NODE, "key", optional_path, AT(config_node, key), INITIAL(""), RANGE(0, 4000),
-		CHECK(check_node_key), MEANING("The file of the certificate's private key.")),
+		CHECK(check_node_key), OF_MACHINE,
+		MEANING("The file of the certificate's private key.")),
 	SETTING(NODE, "authority", optional_path, AT(config_node, authority), INITIAL(""),
 		RANGE(0, 4000), CHECK(check_node_authority),
 		MEANING("The file of the authorities that must have signed the certificates of "

@@ -29,6 +29,7 @@ const struct config_setting config_schema_root[] = {
 	/* this machine */
 	SETTING(ROOT, "hostname", host, AT(config, hostname),
 		COMPUTED("the machine's host name, if it has a domain; otherwise it must be set"),
+		OF_MACHINE,
 		MEANING("The name by which this machine is known in mail: in its greeting, in "
 			"Received lines, and as the sender of its reports.")),
 	SETTING(ROOT, "default_domain", host, AT(config, default_domain), INITIAL(""),
@@ -49,10 +50,11 @@ const struct config_setting config_schema_root[] = {
 			"addresses have no extensions. With several nodes, the setting of the "
 			"node that has the data counts.")),
 	SETTING(ROOT, "queue", path, AT(config, queue), INITIAL("/var/spool/stagepost"),
-		RANGE(1, 4000),
+		RANGE(1, 4000), OF_MACHINE,
 		MEANING("The directory of the queue. It must be on a local filesystem that keeps "
 			"inode numbers and honours fsync(2).")),
 	SETTING(ROOT, "run", path, AT(config, run), INITIAL("/run/stagepost"), RANGE(1, 90),
+		OF_MACHINE,
 		MEANING("The directory of the sockets by which the processes talk to each "
 			"other.")),
 	SETTING(ROOT, "user", user, AT(config, user), INITIAL("stagepost"),
@@ -186,6 +188,7 @@ const struct config_setting config_schema_bounces[] = {
 			"3461), after four hours. Senders who declined it are not notified, nor is "
 			"anybody when queuelifetime is over first.")),
 	SETTING(ROOT, "doublebounceto", address, AT(config, doublebounceto), INITIAL("postmaster"),
+		OF_MACHINE,
 		MEANING("Who receives the bounces of bounces. A local part alone is at hostname; "
 			"empty: they are dropped.")),
 };

@@ -2,8 +2,9 @@
 /*
  * config/schema/row.h - macros for the rows of the table of settings, and its parts: those outside
  * all sections are in root.c (machine, queue, bounces), receive.c and send.c; users.c has those of
- * directory and auth, node.c those of node and stage, mailbox.c those of record and rule, rate.c those of rate and destination,
- * listen.c and tls.c those of these, section.c the others. A row's check stands beside it.
+ * directory and auth, node.c those of node and stage, mailbox.c those of record and rule, rate.c
+ * those of rate and destination, listen.c and tls.c those of these, section.c the others. A row's
+ * check stands beside it.
  */
 #ifndef CONFIG_SCHEMA_ROW_H
 #define CONFIG_SCHEMA_ROW_H
@@ -27,6 +28,7 @@
 #define USERS(name)        (1u << CONFIG_AUTH_##name)
 #define KINDS(bits)        .kinds = (bits)
 #define SECRET             .is_secret = true
+#define OF_MACHINE         .is_of_machine = true
 #define CHECK(function)    .check = (function)
 #define MEANING(text)      .meaning = (text)
 

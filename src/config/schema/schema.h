@@ -86,6 +86,7 @@ struct config_setting {
 	const char *meaning; /* for the manual: sentences */
 	bool is_secret;      /* there may be a password in it, which the type does not hide when it
 			      * prints      a value: not in what everybody may read */
+	bool is_of_machine;  /* each of several nodes that do the same has its own value */
 };
 
 /* A kind of section: "listen smtp { ... }". */

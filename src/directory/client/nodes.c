@@ -216,6 +216,21 @@ void directory_nodes_free(struct directory_nodes *nodes)
 
 /* --- what is known --- */
 
+struct str directory_nodes_identity(const struct directory_nodes *nodes)
+{
+	return directory_client_identity(nodes->client);
+}
+
+uint64_t directory_nodes_version(const struct directory_nodes *nodes)
+{
+	return directory_client_version(nodes->client);
+}
+
+bool directory_nodes_is_up(const struct directory_nodes *nodes)
+{
+	return directory_client_is_up(nodes->client);
+}
+
 bool directory_nodes_is_known(const struct directory_nodes *nodes)
 {
 	return nodes->is_known;

@@ -46,6 +46,12 @@ struct directory_nodes_handler {
 struct directory_nodes *directory_nodes_new(struct os_loop *loop, const char *server,
 					    const struct directory_nodes_handler *handler,
 					    void *context);
+/* Of the directory's data, as this process knows them (directory/client/client.h): their identity,
+ * empty before the first answer, and the number of their last change. */
+struct str directory_nodes_identity(const struct directory_nodes *nodes);
+uint64_t directory_nodes_version(const struct directory_nodes *nodes);
+/* Whether the directory answers now. */
+bool directory_nodes_is_up(const struct directory_nodes *nodes);
 /* Whether a list has been read at least once; before that there are no nodes. */
 bool directory_nodes_is_known(const struct directory_nodes *nodes);
 /* Nodes are valid until CHANGED is called next. NULL: there is no such node. */

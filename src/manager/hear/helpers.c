@@ -28,6 +28,8 @@ static enum manager_helper helper_for(const struct manager *manager, struct str 
 		return MANAGER_RESOLVE;
 	if (str_equal(service, STR(HANDED_SERVICE)))
 		return MANAGER_HANDOVER;
+	if (str_equal(service, STR(IPC_JOB_STATUS_SERVICE)))
+		return MANAGER_NODED;
 	if (transports_find(manager->transports, service) == NULL)
 		return MANAGER_HELPERS;
 	if (str_equal(service, STR("remote")))
@@ -64,8 +66,10 @@ static void on_helper_joined(void *context, struct str service)
 {
 	struct manager *manager = context;
 
-	if (str_equal(service, STR(HANDED_SERVICE)))
+	if (str_equal(service, STR(HANDED_SERVICE))) {
+		answers_lost(manager->answers);
 		handed_joined(manager->handed);
+	}
 	if (!str_equal(service, STR("resolve"))) {
 		os_loop_defer(manager->loop, &manager->dispatch_task);
 		return;
@@ -93,7 +97,15 @@ static bool on_handed(void *context, enum ipc_job type, struct str body)
 {
 	const struct manager *manager = context;
 
-	return handed_hear(manager->handed, type, body);
+	return type == IPC_JOB_NODE_IS ? answers_hear(manager->answers, body)
+				       : handed_hear(manager->handed, type, body);
+}
+
+static bool on_asked_for_status(void *context, const char *service, struct str body)
+{
+	const struct manager *manager = context;
+
+	return status_ask(manager->status, service, body);
 }
 
 static void on_directory_back(void *context)
@@ -114,9 +126,10 @@ static void on_resolve_lost(void *context)
 }
 
 const struct helpers_handler manager_hear_helpers = {
-	may_helper_connect, may_help,          places_of_service, on_helper_joined,   report_take,
-	dispatch_on_ended,  busy_may_be_said,  busy_take,         on_limit_of_server, on_resolved,
-	on_handed,          on_directory_back, on_resolve_lost,   stop_check,
+	may_helper_connect, may_help,          places_of_service, on_helper_joined,
+	report_take,        dispatch_on_ended, busy_may_be_said,  busy_take,
+	on_limit_of_server, on_resolved,       on_handed,         on_asked_for_status,
+	on_directory_back,  on_resolve_lost,   stop_check,
 };
 
 /* --- resolve --- */

@@ -58,14 +58,19 @@ static bool is_helper_for_service(const struct helper *helper, const char *servi
 	return helper->service != NULL && strcmp(helper->service, service) == 0;
 }
 
-static struct helper *find_resolve(const struct helpers *helpers)
+static struct helper *find_helper(const struct helpers *helpers, const char *service)
 {
 	struct helper *helper;
 
 	DL_FOREACH2 (helpers->all, helper, next)
-		if (is_helper_for_service(helper, RESOLVE))
+		if (is_helper_for_service(helper, service))
 			return helper;
 	return NULL;
+}
+
+bool helpers_have(const struct helpers *helpers, const char *service)
+{
+	return find_helper(helpers, service) != NULL;
 }
 
 /* How many more jobs it may be given, of PLACES at most. */
@@ -277,6 +282,17 @@ static bool on_handover_packet(struct helper *helper, const struct ipc_message *
 					message->body);
 }
 
+static bool on_status_question(struct helper *helper, struct str body)
+{
+	struct helpers *helpers = helper->helpers;
+	const char *service = is_helper_for_service(helper, HANDOVER) ? HANDOVER
+			      : is_helper_for_service(helper, IPC_JOB_STATUS_SERVICE)
+				      ? IPC_JOB_STATUS_SERVICE
+				      : NULL;
+
+	return service != NULL && helpers->handler->asked(helpers->context, service, body);
+}
+
 static void on_helper_message(void *context, struct ipc_channel *channel,
 			      struct ipc_message *message)
 {
@@ -311,7 +327,11 @@ static void on_helper_message(void *context, struct ipc_channel *channel,
 	case IPC_JOB_KEPT:
 	case IPC_JOB_ASKED:
 	case IPC_JOB_RELEASE:
+	case IPC_JOB_NODE_IS:
 		is_good = on_handover_packet(helper, message);
+		break;
+	case IPC_JOB_STATUS:
+		is_good = on_status_question(helper, message->body);
 		break;
 	default:
 		break;
@@ -379,7 +399,7 @@ static void on_helper_connection(void *context, int socket)
 
 bool helpers_can_resolve(const struct helpers *helpers)
 {
-	const struct helper *helper = find_resolve(helpers);
+	const struct helper *helper = find_helper(helpers, RESOLVE);
 
 	return helper != NULL && ipc_channel_backlog(helper->channel) < RESOLVE_BACKLOG_MAX;
 }

@@ -42,6 +42,8 @@ struct helpers_handler {
 	bool (*resolved)(void *context, struct str body);
 	/* "handover" says what is not about a job, BODY; false: malformed. */
 	bool (*handed)(void *context, enum ipc_job type, struct str body);
+	/* The helper SERVICE asks for the status of this queue; false: malformed. */
+	bool (*asked)(void *context, const char *service, struct str body);
 	/* The directory answers again. */
 	void (*back)(void *context);
 	/* Resolve disconnected: its pending questions will not be answered. */
@@ -65,6 +67,8 @@ struct helper *helpers_with_place(struct helpers *helpers, const char *service);
  * FILE is not negative, in FILE. */
 void helper_start(struct helper *helper, enum ipc_job type, void *job, struct buffer *body,
 		  struct str content, int file);
+/* Whether one for SERVICE is connected. */
+bool helpers_have(const struct helpers *helpers, const char *service);
 size_t helpers_in_flight(const struct helpers *helpers);
 
 bool helpers_can_resolve(const struct helpers *helpers);

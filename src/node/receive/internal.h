@@ -7,6 +7,7 @@
  *   package.c   a package on its way into the queue
  *   close.c     the end of a session
  *   offer.c     what is taken from others
+ *   status.c    what is said of this node to others that ask
  */
 #ifndef NODE_RECEIVE_INTERNAL_H
 #define NODE_RECEIVE_INTERNAL_H
@@ -17,10 +18,16 @@
 #include "node/server.h"
 #include "queue/control/control.h"
 
+/* After so long the status of this node is told without what "send" knows: before the node that
+ * asks gives up (NODE_ANSWER_PATIENCE_US). */
+#define NODE_STATUS_PATIENCE_US (3 * SECOND_US / 2)
+
 struct node_session;
 
 struct node_receiver {
 	struct os_loop *loop;
+	struct deliver_helper *helper; /* NULL: none yet */
+	uint32_t questions;            /* to it, so far */
 	struct node_receiver_parts parts;
 	struct node_session *sessions;
 	size_t committing; /* packages */
@@ -39,7 +46,9 @@ struct node_session {
 	struct node_server server;
 	struct node_link *link;
 	struct node_package *packages;
-	struct node_package *coming; /* of these: whose data come; NULL: none */
+	struct node_package *coming;   /* of these: whose data come; NULL: none */
+	uint32_t question;             /* to "send", the last of this session; 0: none */
+	struct os_timer *status_timer; /* until it is answered without "send"; NULL: none yet */
 	struct node_session *next, *previous;
 };
 
@@ -52,6 +61,9 @@ void node_session_free(struct node_session *session);
 void node_session_kept(struct node_session *session, struct str package, struct str numbers);
 void node_session_greeted(struct node_session *session, int error,
 			  const struct queue_handed_serial *highest);
+
+/* status.c: the other node wants to know the status of this one, or what it knows of MESSAGE. */
+void node_session_ask_status(struct node_session *session, struct str message);
 
 /* close.c: tells the other node why, and closes. */
 void node_session_end(struct node_session *session, const char *reason);

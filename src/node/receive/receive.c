@@ -126,6 +126,11 @@ struct node_receiver *node_receiver_new(struct os_loop *loop,
 	return receiver;
 }
 
+void node_receiver_use_helper(struct node_receiver *receiver, struct deliver_helper *helper)
+{
+	receiver->helper = helper;
+}
+
 void node_receiver_configure(struct node_receiver *receiver, const struct config *config)
 {
 	receiver->parts.config = config;

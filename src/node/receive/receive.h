@@ -10,6 +10,7 @@
 #define NODE_RECEIVE_RECEIVE_H
 
 #include "config/config.h"
+#include "deliver/helper.h"
 #include "directory/client/nodes.h"
 #include "directory/wire/transport_acceptor.h"
 #include "os/loop.h"
@@ -27,6 +28,9 @@ struct node_receiver_parts {
 
 struct node_receiver *node_receiver_new(struct os_loop *loop,
 					const struct node_receiver_parts *parts);
+/* Its connection to "send", for NODE_RECEIVER_HANDLER, which is borrowed: other nodes may ask for
+ * the status of this one. */
+void node_receiver_use_helper(struct node_receiver *receiver, struct deliver_helper *helper);
 /* For what is handed over from now on. */
 void node_receiver_configure(struct node_receiver *receiver, const struct config *config);
 /* The table of nodes has changed: connections of those that are not in it any more end. */
@@ -35,6 +39,8 @@ void node_receiver_nodes_changed(struct node_receiver *receiver);
 void node_receiver_stop(struct node_receiver *receiver, void (*done)(void *context), void *context);
 void node_receiver_free(struct node_receiver *receiver);
 
+/* For the connection to "send"; its context is the receiver. */
+extern const struct deliver_helper_handler node_receiver_handler;
 /* For the acceptor of connections; its context is the receiver. */
 extern const struct transport_acceptor_handler node_receiver_acceptor;
 

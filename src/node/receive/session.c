@@ -48,8 +48,13 @@ static void on_settled(void *context, struct str package, bool is_twice)
 		node_session_end(session, "the queue cannot be reached");
 }
 
-static const struct node_server_handler server_handler = {on_senders_hello, on_take, on_data,
-							  on_end_of_data, on_settled};
+static void on_senders_question(void *context, struct str message)
+{
+	node_session_ask_status(context, message);
+}
+
+static const struct node_server_handler server_handler = {
+	on_senders_hello, on_take, on_data, on_end_of_data, on_settled, on_senders_question};
 
 /* --- the connection's --- */
 
@@ -106,6 +111,7 @@ void node_session_free(struct node_session *session)
 	DL_DELETE2(session->receiver->sessions, session, previous, next);
 	node_packages_free(session);
 	node_link_free(session->link);
+	os_timer_free(session->status_timer);
 	node_server_clear(&session->server);
 	free(session);
 }

@@ -103,6 +103,8 @@ static void fill_output(void *context)
 
 	if (peer->sending == NULL)
 		tell_settled(peer);
+	if (peer->sending == NULL && node_peer_is_ready(peer))
+		node_question_say(peer);
 	while (node_peer_is_ready(peer) && peer->is_recorded &&
 	       peer->client.out.length < NODE_LINK_OUT_MAX)
 		if (!(peer->sending != NULL ? send_more_of_package(peer)
@@ -209,8 +211,13 @@ static void on_later(void *context, struct str package, struct str status, struc
 	node_link_send(peer->link);
 }
 
+static void on_receivers_status(void *context, struct str text)
+{
+	node_question_answered(context, text);
+}
+
 static const struct node_client_handler client_handler = {on_receiver_kept, on_ready, on_took,
-							  on_later};
+							  on_later, on_receivers_status};
 
 /* --- the connection --- */
 
@@ -231,8 +238,16 @@ static void ping_receiver(void *context)
 	node_link_send(peer->link);
 }
 
+/* One that was only asked for its status is not dialled again before the next question. */
+static bool is_peer_wanted(const struct node_peer *peer)
+{
+	return peer->is_needed || peer->must_answer || peer->sent != NULL;
+}
+
 static void dial_later(struct node_peer *peer)
 {
+	if (!is_peer_wanted(peer))
+		return;
 	os_timer_start(peer->timer, peer->delay_us);
 	peer->delay_us = peer->delay_us == 0 ? DIAL_AGAIN_US : 2 * peer->delay_us;
 	if (peer->delay_us > DIAL_AGAIN_MAX_US)
@@ -252,6 +267,7 @@ static void on_receiver_lost(void *context, const char *reason)
 	node_client_clear(&peer->client);
 	node_peer_doubt(peer);
 	dial_later(peer);
+	node_question_failed(peer);
 }
 
 static const struct node_link_handler link_handler = {read_from_receiver, fill_output,
@@ -270,6 +286,7 @@ static void on_receiver_dialed(void *context, int error, const char *reason,
 				  log_string(reason, reason));
 		set_trouble(peer, reason);
 		dial_later(peer);
+		node_question_failed(peer);
 		return;
 	}
 	set_trouble(peer, "it has not said yet what it has");
@@ -301,7 +318,8 @@ static void dial_peer(void *context)
 
 void node_peer_connect(struct node_peer *peer)
 {
-	dial_peer(peer);
+	if (is_peer_wanted(peer) || node_question_wants(peer))
+		dial_peer(peer);
 }
 
 /* --- all --- */

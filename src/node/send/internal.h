@@ -11,6 +11,8 @@
  *   package.c      what a node has, or may have
  *   numbers.c      numbers of deliveries
  *   say.c          what "send" is told
+ *   question.c     the status of all nodes, for an operator
+ *   asked.c        a node that is asked for its status
  */
 #ifndef NODE_SEND_INTERNAL_H
 #define NODE_SEND_INTERNAL_H
@@ -27,6 +29,11 @@
 
 /* After how long without mail the name of a node that has nothing is removed from peers/. */
 #define NODE_IDLE_US (10 * SECOND_US)
+
+/* How long a node has to answer for its status, from when there was room to ask it; and how many
+ * are asked at a time. */
+#define NODE_ANSWER_PATIENCE_US (2 * SECOND_US)
+enum { NODE_QUESTIONS_MAX = 64 };
 
 struct node_peer;
 
@@ -81,6 +88,7 @@ struct node_peer {
 	bool is_recorded;          /* its name in peers/ is durable */
 	bool is_recording;         /* that was asked for */
 	bool is_named;             /* in peers/ still, because that could not be removed */
+	bool is_needed;            /* some mail of this node is for it */
 	bool must_answer;          /* "send" waits for what it has, from before its start */
 	int64_t asked_us;          /* since when; monotonic */
 	struct node_peer *next, *previous;
@@ -91,7 +99,8 @@ struct node_sender {
 	struct node_sender_parts parts;
 	struct deliver_helper *helper;
 	struct node_peer *peers;
-	uint64_t epoch, run; /* 0: "send" has not said it yet */
+	struct node_question *question; /* NULL: none is under way */
+	uint64_t epoch, run;            /* 0: "send" has not said it yet */
 	uint64_t connections;
 	bool is_draining;
 };
@@ -179,5 +188,19 @@ void node_sender_say_asked(struct node_sender *sender, const char *node);
 void node_sender_record_peer(struct node_sender *sender, const char *node, bool is_wanted);
 /* For which groups this node works, once the table is known. */
 void node_sender_say_groups(struct node_sender *sender);
+
+/* question.c, asked.c */
+/* BODY of ASK_NODES, or of STATUS_IS; false: malformed. */
+MUST_CHECK bool node_question_hear(struct node_sender *sender, struct str body);
+MUST_CHECK bool node_question_hear_own(struct node_sender *sender, struct str body);
+/* Whether PEER's status is wanted. */
+bool node_question_wants(const struct node_peer *peer);
+/* PEER is ready, and between two packages: asks it, if its status is wanted. */
+void node_question_say(struct node_peer *peer);
+/* It has answered; or its connection has failed, for the reason in its trouble. */
+void node_question_answered(struct node_peer *peer, struct str text);
+void node_question_failed(struct node_peer *peer);
+/* Nobody waits for the answers any more. NULL is allowed. */
+void node_question_free(struct node_question *question);
 
 #endif

@@ -74,6 +74,8 @@ static void drain_package_jobs(void *context)
 
 static void forget_peers(struct node_sender *sender)
 {
+	node_question_free(sender->question);
+	sender->question = NULL;
 	while (sender->peers != NULL)
 		node_peer_free(sender->peers);
 }
@@ -154,6 +156,10 @@ static bool hear_send(void *context, enum ipc_job type, struct str body)
 
 	if (type == IPC_JOB_RUN)
 		return hear_run(context, unpack);
+	if (type == IPC_JOB_ASK_NODES)
+		return node_question_hear(context, body);
+	if (type == IPC_JOB_STATUS_IS)
+		return node_question_hear_own(context, body);
 	return type == IPC_JOB_PEERED ? hear_peered(context, unpack)
 				      : hear_settled_deliveries(context, unpack);
 }
@@ -211,11 +217,16 @@ void node_sender_nodes_changed(struct node_sender *sender)
 	if (sender->run == 0)
 		return;
 	node_sender_say_groups(sender);
+	DL_FOREACH2 (sender->peers, peer, next)
+		peer->is_needed = false;
 	for (size_t i = 0; i < directory_nodes_count(nodes); i++) {
 		const struct directory_node *node = directory_nodes_at(nodes, i);
 
-		if (is_node_needed(sender, node))
-			node_peer_connect(node_peer_get(sender, str_from(node->name)));
+		if (is_node_needed(sender, node)) {
+			peer = node_peer_get(sender, str_from(node->name));
+			peer->is_needed = true;
+			node_peer_connect(peer);
+		}
 	}
 	DL_FOREACH2 (sender->peers, peer, next) {
 		const struct directory_node *node =

@@ -144,6 +144,8 @@ def test_a_drained_node(tree):
     with serving(tree) as show:
         show.tried("node drain")
         assert re.search(r"box\.nodes\.example +draining", show.tried("node list"))
+        assert re.search(r"(?m)^box\.nodes\.example +draining .*\n(.*\n)*out\.nodes\.example +active ",
+                         show.tried("stagepost nodes"))
         show.send("drained")
         show.wait_waiting("box.nodes.example: it is (draining|not active)")
         show.tried("node activate")

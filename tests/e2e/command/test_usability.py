@@ -17,7 +17,7 @@ version queue queue/list queue/show queue/hold queue/release queue/retry queue/r
 queue/remove queue/drain queue/stats queue/repair queue/adopt trigger trigger/list trigger/wait
 trigger/release directory directory/accept directory/check directory/get directory/put directory/set directory/del directory/list directory/repair directory/watch
 directory/stats directory/status directory/import directory/export directory/passwd newaliases
-node node/list node/put node/drain node/activate node/forget""".split()
+node node/list node/put node/drain node/activate node/forget nodes""".split()
 MAIL = ("sendmail", "newaliases", "mailbox")  # exit as sysexits.h has it; enqueue as qmail-queue does
 PRINTING = ["check", "config", "manual", "version", "queue/list", "queue/list/--json", "mailq",
             "queue/stats", "queue/stats/--json", "queue/stats/--by=reason", "trigger/list",
@@ -82,7 +82,7 @@ def test_help_and_wrong_options(node, run, command):
     ("directory put", ["a@b"]), ("directory set", ["a@b", "kind=mailbox"]), ("directory del", ["a@b"]), ("directory list", []),
     ("directory watch", []), ("directory repair", []), ("directory stats", []),
     ("directory status", []), ("node list", []), ("node put", ["a1", "weight=1"]),
-    ("node drain", ["a1"]), ("node activate", ["a1"]), ("node forget", ["a1", "--yes"])])
+    ("node drain", ["a1"]), ("node activate", ["a1"]), ("node forget", ["a1", "--yes"]), ("nodes", [])])
 def test_a_wrong_configuration(node, run, command, arguments):
     """A missing file and one with an error: said, with its line; nothing is done."""
     mx = node(start=False)

@@ -24,7 +24,7 @@ TRIGGERS = (b"", b"directory", b"host.x", b"hold.1", b"pipe.run.x", b"../../x", 
 TARGETS = {"smtpd": ("queue", "directory", "names", "keys", "auth"), "auth": ("directory",),
            "qmtpd": ("queue", "directory", "names", "keys"),
            "remote": ("send", "keys", "policy"),
-           "noded": ("queue", "directory", "keys"), "handover": ("send", "directory", "keys"),
+           "noded": ("queue", "send", "directory", "keys"), "handover": ("send", "directory", "keys"),
            "lmtp": ("send", "keys"), "policy": ("queue",), "send": ("queue",), "resolve": ("send", "directory"),
            "list": ("send", "queue", "directory"), "pipe": ("send", "launch"),
            "mailbox": ("send", "directory", "decode", "decode2")}

@@ -9,7 +9,7 @@ enum { FIRST_USER = 10 };
 static const char *const programs[MANAGER_HELPERS] = {
 	[MANAGER_RESOLVE] = "resolve", [MANAGER_REMOTE] = "remote",     [MANAGER_LIST] = "list",
 	[MANAGER_LOCAL] = "local",     [MANAGER_LMTP] = "lmtp",         [MANAGER_PIPE] = "pipe",
-	[MANAGER_MAILBOX] = "mailbox", [MANAGER_HANDOVER] = "handover",
+	[MANAGER_MAILBOX] = "mailbox", [MANAGER_HANDOVER] = "handover", [MANAGER_NODED] = "noded",
 };
 
 static struct config_service services[] = {
@@ -46,6 +46,8 @@ static const struct {
 	{"an-imap", MANAGER_MAILBOX, 8},
 	{"not-used", MANAGER_HELPERS, 0},
 	{"handover", MANAGER_HANDOVER, 4096},
+	{IPC_JOB_STATUS_SERVICE, MANAGER_NODED, 0},
+	{"noded", MANAGER_HELPERS, 0},
 	{"no-service", MANAGER_HELPERS, 9},
 	{"", MANAGER_HELPERS, 0},
 	{"remotes", MANAGER_HELPERS, 0},

@@ -32,7 +32,12 @@ static void on_later(void *context, struct str package, struct str status, struc
 			     STR_ARGUMENTS(package), STR_ARGUMENTS(status), STR_ARGUMENTS(text));
 }
 
-static const struct node_client_handler handler = {on_kept, on_ready, on_took, on_later};
+static void on_status(void *context, struct str text)
+{
+	buffer_append_format(context, "status " STR_FORMAT ";", STR_ARGUMENTS(text));
+}
+
+static const struct node_client_handler handler = {on_kept, on_ready, on_took, on_later, on_status};
 
 static void clear_scene(void)
 {
@@ -116,6 +121,8 @@ static const struct {
 	{READY, "later 1-1 4.3.1 full more", "later 1-1 4.3.1 full;", "", NODE_CLIENT_READY, NULL},
 	{READY, "later 1-1 4.3.1", "", "bye it refuses without a reason;", NODE_CLIENT_ENDED,
 	 "it refuses without a reason"},
+	{READY, "status {}", "", "bye it answers what was not asked;", NODE_CLIENT_ENDED,
+	 "it answers what was not asked"},
 	{READY, "bye draining", "", "", NODE_CLIENT_ENDED, "it says: draining"},
 	{READY, "took 1-1;bye x;took 2-1", "took 1-1;", "", NODE_CLIENT_ENDED, "it says: x"},
 	{READY, "took 1\t-1", "", "bye a control character;", NODE_CLIENT_ENDED,
@@ -152,14 +159,14 @@ static void nothing_is_read_after_the_end(void **state)
 	clear_scene();
 }
 
-static const char *const verbs[] = {"hello 1 b2", "kept 1-1 -", "ready",
-				    "old 1 8 2",  "took 1-1",   "later 1-1 4.3.1 x"};
+static const char *const verbs[] = {"hello 1 b2", "kept 1-1 -",        "ready",    "old 1 8 2",
+				    "took 1-1",   "later 1-1 4.3.1 x", "status {}"};
 
 /* In which states each of VERBS may come: BEGUN, GREETED, READY. */
 static const bool may_come[][COUNT_OF(verbs)] = {
-	{true, false, false, false, false, false},
-	{false, true, true, true, false, false},
-	{false, false, false, false, true, true},
+	{true, false, false, false, false, false, false},
+	{false, true, true, true, false, false, false},
+	{false, false, false, false, true, true, true},
 };
 
 static void frames_at_a_wrong_time_end_the_connection(void **state)
@@ -215,6 +222,60 @@ static void what_is_sent_are_these_bytes(void **state)
 	clear_scene();
 }
 
+/* A receiver of an older version does not say that it answers. */
+static void who_answers_for_its_status_says_so(void **state)
+{
+	(void)state;
+	begin_scene("hello 1 b2");
+	assert_false(scene.client.answers_status);
+	begin_scene("hello 1 b2 status");
+	assert_true(scene.client.answers_status);
+	begin_scene("hello 1 b2 novel status more");
+	assert_true(scene.client.answers_status);
+	clear_scene();
+}
+
+static void a_status_is_asked_for_once_at_a_time(void **state)
+{
+	(void)state;
+	begin_scene(READY);
+	node_client_ask_status(&scene.client, STR(""));
+	assert_string_equal(said_take(&scene.client.out), "status;");
+	assert_true(hear("took 1-1;status {\"x\":1} more"));
+	assert_string_equal(told(), "took 1-1;status {\"x\":1};");
+	node_client_ask_status(&scene.client, STR("a1/12-3f"));
+	assert_string_equal(said_take(&scene.client.out), "status a1/12-3f;");
+	assert_true(hear("status {}"));
+	assert_string_equal(told(), "status {};");
+	assert_false(hear("status {}"));
+	assert_string_equal(said_take(&scene.client.out), "bye it answers what was not asked;");
+	clear_scene();
+}
+
+static void a_status_has_a_bound(void **state)
+{
+	struct buffer words CLEANUP(buffer_clear) = {0};
+
+	(void)state;
+	begin_scene(READY);
+	node_client_ask_status(&scene.client, STR(""));
+	assert_false(hear("status"));
+	assert_string_equal(said_take(&scene.client.out),
+			    "status;bye its status is missing, or too long;");
+	for (size_t length = NODE_STATUS_MAX; length <= NODE_STATUS_MAX + 1; length++) {
+		begin_scene(READY);
+		node_client_ask_status(&scene.client, STR(""));
+		buffer_reset(&words);
+		buffer_append_string(&words, "status ");
+		memset(buffer_reserve(&words, length + 1), 'x', length);
+		buffer_commit(&words, length);
+		buffer_append_byte(&words, '\0');
+		assert_int_equal(hear(buffer_data(&words)), length == NODE_STATUS_MAX);
+		buffer_reset(&scene.told);
+	}
+	clear_scene();
+}
+
 /* Each byte alone comes to what all at once come to. */
 static void pieces_come_to_the_same(void **state)
 {
@@ -242,6 +303,9 @@ int main(void)
 		cmocka_unit_test(frames_at_a_wrong_time_end_the_connection),
 		cmocka_unit_test(what_is_malformed_ends_the_connection),
 		cmocka_unit_test(what_is_sent_are_these_bytes),
+		cmocka_unit_test(who_answers_for_its_status_says_so),
+		cmocka_unit_test(a_status_is_asked_for_once_at_a_time),
+		cmocka_unit_test(a_status_has_a_bound),
 		cmocka_unit_test(pieces_come_to_the_same),
 	};
 

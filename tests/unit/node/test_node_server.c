@@ -50,7 +50,13 @@ static void on_settled(void *context, struct str package, bool is_twice)
 			     STR_ARGUMENTS(package));
 }
 
-static const struct node_server_handler handler = {on_hello, on_take, on_data, on_end, on_settled};
+static void on_status(void *context, struct str message)
+{
+	buffer_append_format(context, "status [" STR_FORMAT "];", STR_ARGUMENTS(message));
+}
+
+static const struct node_server_handler handler = {on_hello, on_take,    on_data,
+						   on_end,   on_settled, on_status};
 
 static void clear_scene(void)
 {
@@ -91,7 +97,7 @@ static void begin_scene(enum node_server_state state)
 {
 	clear_scene();
 	node_server_begin(&scene.server, &handler, &scene.told, "b2", "a1");
-	assert_string_equal(said_take(&scene.server.out), "hello 1 b2;");
+	assert_string_equal(said_take(&scene.server.out), "hello 1 b2 status;");
 	if (state == NODE_SERVER_BEGUN)
 		return;
 	assert_true(hear("hello 1 a1 1 7 3"));
@@ -134,6 +140,10 @@ static const struct {
 	 "", NODE_SERVER_GREETING},
 	{NODE_SERVER_GREETING, "ping", "", "pong;", NODE_SERVER_GREETING},
 	{NODE_SERVER_READY, "ping", "", "pong;", NODE_SERVER_READY},
+	{NODE_SERVER_READY, "status", "status [];", "", NODE_SERVER_READY},
+	{NODE_SERVER_READY, "status a1/1-1 more", "status [a1/1-1];", "", NODE_SERVER_READY},
+	{NODE_SERVER_READY, "status;settled 1-1;status", "status [];settled 1-1;",
+	 "bye you ask before the last answer;", NODE_SERVER_ENDED},
 	{NODE_SERVER_READY, "settled", "", "", NODE_SERVER_READY},
 	{NODE_SERVER_READY, "settled 1-1 x 2-2", "settled 1-1;",
 	 "bye what is no package's name is settled;", NODE_SERVER_ENDED},
@@ -162,11 +172,11 @@ static void each_frame_is_answered(void **state)
 static void frames_at_a_wrong_time_end_the_connection(void **state)
 {
 	static const char *const verbs[] = {"hello 1 a1 1 7 4", "take 1-1", "settled 1-1",
-					    "drop 1-1", "ping"};
+					    "drop 1-1",         "ping",     "status"};
 	static const bool may_come[][COUNT_OF(verbs)] = {
-		[NODE_SERVER_BEGUN] = {true, false, false, false, false},
-		[NODE_SERVER_GREETING] = {false, false, true, true, true},
-		[NODE_SERVER_READY] = {false, true, true, true, true},
+		[NODE_SERVER_BEGUN] = {true, false, false, false, false, false},
+		[NODE_SERVER_GREETING] = {false, false, true, true, true, false},
+		[NODE_SERVER_READY] = {false, true, true, true, true, true},
 	};
 
 	(void)state;
@@ -224,6 +234,19 @@ static void what_is_said_is_this(void **state)
 	node_server_old(&scene.server, &(struct queue_handed_serial){1, 8, 2});
 	assert_string_equal(said_take(&scene.server.out), "old 1 8 2;");
 	assert_false(hear("settled 1-1"));
+	clear_scene();
+}
+
+static void each_question_is_answered_before_the_next(void **state)
+{
+	(void)state;
+	begin_scene(NODE_SERVER_READY);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_true(hear("status"));
+		assert_true(hear_package());
+		node_server_status(&scene.server, STR("{}"));
+		assert_string_equal(said_take(&scene.server.out), "status {};");
+	}
 	clear_scene();
 }
 
@@ -289,6 +312,7 @@ int main(void)
 		cmocka_unit_test(frames_at_a_wrong_time_end_the_connection),
 		cmocka_unit_test(a_package_comes_with_its_data),
 		cmocka_unit_test(what_is_said_is_this),
+		cmocka_unit_test(each_question_is_answered_before_the_next),
 		cmocka_unit_test(packages_without_an_answer_have_a_limit),
 		cmocka_unit_test(the_handler_may_end_the_connection),
 		cmocka_unit_test(what_is_malformed_ends_the_connection),

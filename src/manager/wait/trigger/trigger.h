@@ -100,6 +100,10 @@ bool triggers_are_read(const struct triggers *triggers);
 struct str trigger_name(const struct trigger *trigger);
 /* Its waiters: sleepers_wait() adds one. */
 struct waiters *trigger_waiters(struct trigger *trigger);
+/* Calls EACH with all that are set. */
+void triggers_each(const struct triggers *triggers,
+		   void (*each)(void *context, const struct trigger *trigger), void *context);
+size_t trigger_waiter_count(const struct trigger *trigger);
 /* The trigger to which WAITERS belong, if it is set; otherwise NULL. */
 struct trigger *triggers_of_waiters(struct triggers *triggers, const struct waiters *waiters);
 

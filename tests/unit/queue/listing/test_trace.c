@@ -158,6 +158,73 @@ static void test_story(void **state)
 	assert_null(trace_story_new(STR("4:5g")));
 }
 
+/* A message goes from edge over core, in two parts, to box; a node beside has others. */
+static const struct {
+	const char *node, *line;
+} nodes[] = {
+	{"box",
+	 "time=2026-11-20T08:00:04.000000Z process=noded[1] event=node_took id=30-a node=core "
+	 "package=20-a.1 recipients=1 size=5"},
+	{"box", "time=2026-11-20T08:00:05.000000Z process=send[1] event=message_done id=30-a"},
+	{"",
+	 "Nov  20 08:00:06 other stagepost[1]: time=2026-11-20T08:00:06.000000Z process=noded[1] "
+	 "event=node_took id=31-a node=core package=20-a.2 recipients=1 size=5"},
+	{"edge", "time=2026-11-20T08:00:01.000000Z process=queue[1] event=message_queued id=10-a "
+		 "stage=arrive"},
+	{"core", "time=2026-11-20T08:00:03.000000Z process=send[1] event=message_done id=20-a"},
+	{"core", "time=2026-11-20T08:00:02.000000Z process=noded[1] event=node_took id=20-a "
+		 "node=edge package=10-a recipients=2 size=5"},
+	{"core", "time=2026-11-20T08:00:02.500000Z process=noded[1] event=node_took id=21-a "
+		 "node=edge package=11-a recipients=2 size=5"},
+	{"core", "time=2026-11-20T08:00:01.500000Z process=noded[1] event=node_refused node=edge "
+		 "package=10-a status=4.3.1 text=full"},
+};
+
+static void tell_of_nodes(const char *id, struct buffer *out)
+{
+	struct trace_story *story = trace_story_new(str_from(id));
+
+	assert_non_null(story);
+	do {
+		trace_story_begin(story);
+		for (size_t i = 0; i < COUNT_OF(nodes); i++) {
+			trace_story_from(story, str_from(nodes[i].node));
+			assert_int_equal(trace_story_offer(story, str_from(nodes[i].line)), 0);
+		}
+	} while (!trace_story_is_whole(story));
+	trace_story_each(story, tell, out);
+	trace_story_free(story);
+}
+
+static void test_nodes(void **state)
+{
+	static const char *const ids[] = {"10-a", "20-a", "30-a", "31-a"};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(ids); i++) {
+		struct buffer out = {0};
+
+		tell_of_nodes(ids[i], &out);
+		assert_text(
+			&out,
+			"2026-11-20T08:00:01.000000Z edge 10-a queue[1]: queued at arrive\n"
+			"2026-11-20T08:00:01.500000Z core noded[1]: not taken from node edge, "
+			"where "
+			"it is 10-a: 4.3.1 full\n"
+			"2026-11-20T08:00:02.000000Z core 20-a noded[1]: handed over by node edge, "
+			"where it is 10-a: 2 recipients, 5 bytes\n"
+			"2026-11-20T08:00:03.000000Z core 20-a send[1]: done: all recipients are "
+			"dealt with\n"
+			"2026-11-20T08:00:04.000000Z box 30-a noded[1]: handed over by node core, "
+			"where it is 20-a.1: 1 recipients, 5 bytes\n"
+			"2026-11-20T08:00:05.000000Z box 30-a send[1]: done: all recipients are "
+			"dealt with\n"
+			"2026-11-20T08:00:06.000000Z other 31-a noded[1]: handed over by node "
+			"core, "
+			"where it is 20-a.2: 1 recipients, 5 bytes\n");
+	}
+}
+
 static void assert_told(const char *text, const char *expected)
 {
 	struct arena *arena = arena_new();
@@ -258,9 +325,13 @@ static void test_numbers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_json),  cmocka_unit_test(test_line),
-		cmocka_unit_test(test_story), cmocka_unit_test(test_where_it_came_from),
-		cmocka_unit_test(test_tell),  cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_json),
+		cmocka_unit_test(test_line),
+		cmocka_unit_test(test_story),
+		cmocka_unit_test(test_nodes),
+		cmocka_unit_test(test_where_it_came_from),
+		cmocka_unit_test(test_tell),
+		cmocka_unit_test(test_numbers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
