@@ -95,8 +95,8 @@ static struct trigger *obstacle_of(struct manager *manager, const struct queue_d
 
 	if (transport == NULL)
 		return NULL;
-	return (struct trigger *)(uintptr_t)transport_obstacle(transport,
-							       destination_of(manager, delivery, &name));
+	return (struct trigger *)(uintptr_t)transport_obstacle(
+		transport, destination_of(manager, delivery, &name));
 }
 
 void deliver_note_wait(const struct queue_delivery *delivery, struct trigger *trigger)
@@ -108,8 +108,7 @@ void deliver_note_wait(const struct queue_delivery *delivery, struct trigger *tr
 }
 
 /* What another node is to deliver does not wait for what this one could not reach. */
-static bool is_awaited_trigger(const struct manager *manager,
-			       const struct queue_delivery *delivery)
+static bool is_awaited_trigger(const struct manager *manager, const struct queue_delivery *delivery)
 {
 	enum queue_trigger_kind kind;
 

@@ -335,7 +335,7 @@ static enum message_event event_of_reading(const struct message *message, int er
 		return is_given_up(message) ? MESSAGE_MAPPED : MESSAGE_NOT_MAPPED;
 	/* a new one was mapped by another node, and has no control file */
 	return message_facts_are_s4(message->facts) && !message->is_new ? MESSAGE_HALF_MAPPED
-									 : MESSAGE_MAPPED;
+									: MESSAGE_MAPPED;
 }
 
 static void begin_life_of_message(struct manager *manager, struct message *message, struct str text)

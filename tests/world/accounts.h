@@ -143,8 +143,8 @@ void accounts_returned(const struct machine *machine, uint64_t number, uint64_t 
 bool handing_is_told(const char *text);
 /* Delivery NUMBER of ACCOUNT is tried by this node. */
 void handing_try(struct account *account, unsigned number);
-/* Whether a second copy of DELIVERY is none of this node's doing, whatever befalls it: it was handed
- * over, and not tried here before. */
+/* Whether a second copy of DELIVERY is none of this node's doing, whatever befalls it: it was
+ * handed over, and not tried here before. */
 bool handing_is_clean(const struct account *account, const struct account_delivery *delivery);
 /* "node_doubt": after PATIENCE_US a node was given up that may have some of what is open. */
 void handing_doubt(const struct books *books, int64_t patience_us);
