@@ -212,6 +212,7 @@ static void end_delivery(struct account *account, const char *line, bool is_fail
 	turns_forget(account); /* a line about its deferral may have come late */
 	delivery = delivery_of(account, (unsigned)atoi(value));
 	delivery->ends++;
+	delivery->last_us = kernel_now_us();
 	if (!delivery->is_told)
 		tell_waits(account, line, 0);
 	delivery->is_told = true;

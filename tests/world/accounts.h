@@ -49,6 +49,7 @@ struct account_delivery {
 	unsigned number;
 	unsigned ends;
 	int64_t end_us;     /* the first one; 0: none */
+	int64_t last_us;    /* the last one */
 	char recipient[64]; /* as the sender wrote it */
 	bool is_told;       /* that it has ended, since its message was mapped (waits.h) */
 	bool is_failed;

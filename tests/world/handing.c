@@ -63,7 +63,7 @@ void handing_doubt(const struct books *books, int64_t patience_us)
 	const int64_t from_us = kernel_now_us() - patience_us + SLACK_US;
 
 	for (struct account *account = books->first_open; account != NULL; account = account->after)
-		if (account->done_us == 0 && account->first_us <= from_us)
+		if (account->first_us <= from_us)
 			account->doubt_us = kernel_now_us();
 }
 

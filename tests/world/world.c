@@ -21,6 +21,7 @@
  * eight, if nothing is said of nodes.
  */
 #include "accounts.h"
+#include "changes.h"
 #include "cluster.h"
 #include "damages.h"
 #include "decoder.h"
@@ -69,6 +70,10 @@ static const int64_t HOUR = 3600 * INT64_C(1000000);
 /* A clock that was wrong makes mail look older, and its next attempt comes later, as of one of 36
  * hours. */
 static const int64_t PATIENCE = 12 * 3600 * INT64_C(1000000);
+
+/* Who is parted from the directory uses positive answers as long as they may be kept
+ * (doc/design/directory.md). */
+static const int64_t PARTED_US = 3600 * INT64_C(1000000);
 
 /* How long servers have no descriptor, at the end. */
 static const int64_t LACK = 20 * INT64_C(1000000);
@@ -348,6 +353,7 @@ static void begin_partitions(struct world *world, const struct world_options *op
 	}
 	accounts_hand_over(true);
 	ledger_file_apart(true);
+	changes_are_late_by(PARTED_US);
 	world->partition = (struct partition){.nodes = world->machines,
 					      .count = world->node_count,
 					      .calm_from_us = calm_from_us,
