@@ -24,7 +24,8 @@ static enum message_state remove_all(struct manager *manager, struct message *me
 	if (hold != NULL)
 		triggers_release(manager->triggers, hold);
 	recorder_cancel(manager->recorder, &message->recording);
-	if (handed_is_configured(manager->handed)) /* another node may have some of it, and is told */
+	if (handed_is_configured(
+		    manager->handed)) /* another node may have some of it, and is told */
 		kind |= QUEUE_REMOVE_DURABLY;
 	queue_link_remove(manager->queue, kind, (enum mail_stage)message->facts.stage,
 			  message->id.number);

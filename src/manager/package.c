@@ -50,11 +50,24 @@ static bool have_same_transport(const struct queue_delivery *a, const struct que
 	return a->route == b->route && str_equal(a->service, b->service);
 }
 
+/* Whether another node has other deliveries of the same message. These may come here, too, and one
+ * after the other under the same number: they have the same birth, and so the same id. What is handed
+ * over of each is told apart by the numbers of its deliveries. */
+static bool is_part_of_message(const struct message *message)
+{
+	struct mail_package package;
+	struct str name;
+
+	return mail_package_split(message->control->envelope->handed, NULL, &name) &&
+	       mail_package_parse(name, &package) && package.first > 0;
+}
+
 bool package_must_be_recorded(struct manager *manager, const struct message *message)
 {
 	const struct queue_control *control = message->control;
 	bool is_handed = false;
-	bool is_one = control->delivery_count <= IPC_JOB_RECIPIENTS_MAX;
+	bool is_one = control->delivery_count <= IPC_JOB_RECIPIENTS_MAX &&
+		      !is_part_of_message(message);
 
 	if (!is_at_s4(message) || !handed_is_configured(manager->handed))
 		return false;
@@ -71,7 +84,7 @@ bool package_must_be_recorded(struct manager *manager, const struct message *mes
 
 static bool is_whole_package(const struct job *job)
 {
-	return is_at_s4(job->message) &&
+	return is_at_s4(job->message) && !is_part_of_message(job->message) &&
 	       job->delivery_count == job->message->control->delivery_count;
 }
 

@@ -3,9 +3,9 @@
  * manager/package.h - jobs whose deliveries are handed over to other nodes, as packages
  * (mail/package.h).
  *
- * The numbers of a message's deliveries are durable before a part of it is handed over: only a whole
- * message at S4 goes without a control file. So what a node has is known by numbers, whatever the
- * directory says by then.
+ * The numbers of a message's deliveries are durable before a part of it is handed over: only a
+ * whole message at S4 goes without a control file. So what a node has is known by numbers, whatever
+ * the directory says by then.
  */
 #ifndef MANAGER_PACKAGE_H
 #define MANAGER_PACKAGE_H
@@ -31,8 +31,8 @@ bool package_may_go(const struct job *job);
 MUST_CHECK int package_pack(struct manager *manager, const struct job *job,
 			    struct buffer *body);
 
-/* MESSAGE, at S4, is not mapped. True: it is now, because a node has all of it, or because nodes are
- * to map it. */
+/* MESSAGE, at S4, is not mapped. True: it is now, because a node has all of it, or because nodes
+ * are to map it. */
 bool package_map(struct manager *manager, struct message *message);
 /* Deliveries that were to be mapped by other nodes are mapped by this one, which is in their group
  * now: they are marked, which is news. */

@@ -212,6 +212,7 @@ static void end_delivery(struct account *account, const char *line, bool is_fail
 	turns_forget(account); /* a line about its deferral may have come late */
 	delivery = delivery_of(account, (unsigned)atoi(value));
 	delivery->ends++;
+	delivery->last_us = kernel_now_us();
 	if (!delivery->is_told)
 		tell_waits(account, line, 0);
 	delivery->is_told = true;
@@ -221,8 +222,7 @@ static void end_delivery(struct account *account, const char *line, bool is_fail
 		(void)field(line, "to", delivery->recipient, sizeof delivery->recipient);
 	delivery->is_failed |= is_failed;
 	account->is_failed |= is_failed;
-	delivery->is_handed |= !is_failed &&
-			       strstr(line, " status=2.0.0 ") != NULL &&
+	delivery->is_handed |= !is_failed && strstr(line, " status=2.0.0 ") != NULL &&
 			       field(line, "text", value, sizeof value) && handing_is_told(value);
 	/* what was sent on may wait for its turn */
 	if (!is_failed && strstr(line, "queued as ") == NULL && strstr(line, " by=list ") == NULL &&
@@ -266,8 +266,9 @@ static void note_deferral(struct account *account, const char *line)
 		turns_deferred(account, to, due_us);
 }
 
-/* Another part of a message may come to the node, or the same part come back, and get the number of what
- * has ended: it has the same id then. What has ended is judged as usual, under another name. */
+/* Another part of a message may come to the node, or the same part come back, and get the number of
+ * what has ended: it has the same id then. What has ended is judged as usual, under another name.
+ */
 static struct account *account_of_line(struct books *books, const char *event, const char *id)
 {
 	struct account *account = account_of(books, id);
@@ -323,8 +324,8 @@ static void check_process(const struct books *books, const char *event, const ch
 	char status[64];
 
 	if ((strcmp(event, "process_ended") == 0 || strcmp(event, "process_stopped") == 0) &&
-	    field(line, "status", status, sizeof status) &&
-	    strncmp(status, "signal ", 7) == 0 && strcmp(status, "signal 9") != 0)
+	    field(line, "status", status, sizeof status) && strncmp(status, "signal ", 7) == 0 &&
+	    strcmp(status, "signal 9") != 0)
 		judge_object(JUDGE_LOG, "%s: a process ended by %s", books->machine->name, status);
 }
 

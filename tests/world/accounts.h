@@ -49,6 +49,7 @@ struct account_delivery {
 	unsigned number;
 	unsigned ends;
 	int64_t end_us;     /* the first one; 0: none */
+	int64_t last_us;    /* the last one */
 	char recipient[64]; /* as the sender wrote it */
 	bool is_told;       /* that it has ended, since its message was mapped (waits.h) */
 	bool is_failed;
@@ -143,8 +144,8 @@ void accounts_returned(const struct machine *machine, uint64_t number, uint64_t 
 bool handing_is_told(const char *text);
 /* Delivery NUMBER of ACCOUNT is tried by this node. */
 void handing_try(struct account *account, unsigned number);
-/* Whether a second copy of DELIVERY is none of this node's doing, whatever befalls it: it was handed
- * over, and not tried here before. */
+/* Whether a second copy of DELIVERY is none of this node's doing, whatever befalls it: it was
+ * handed over, and not tried here before. */
 bool handing_is_clean(const struct account *account, const struct account_delivery *delivery);
 /* "node_doubt": after PATIENCE_US a node was given up that may have some of what is open. */
 void handing_doubt(const struct books *books, int64_t patience_us);

@@ -12,6 +12,8 @@ static const int64_t UNANSWERED_US = 300 * INT64_C(1000000);
 static const int64_t LIVE_US = 1000000;                /* a change is known everywhere */
 static const int64_t LATE_US = 180 * INT64_C(1000000); /* after something was done to a machine */
 
+static int64_t late_us = LATE_US;
+
 enum { NAME_SIZE = 128 };
 
 /* What a record may have meant since FROM_US, until another change was confirmed that began after
@@ -38,7 +40,12 @@ static int64_t struck_us;
 
 void changes_begin(void)
 {
-	struck_us = -LATE_US;
+	struck_us = -late_us;
+}
+
+void changes_are_late_by(int64_t us)
+{
+	late_us = us;
 }
 
 void changes_excuse(void)
@@ -48,7 +55,7 @@ void changes_excuse(void)
 
 bool changes_are_known(int64_t confirmed_us, int64_t since_us)
 {
-	return confirmed_us + (struck_us + LATE_US > since_us ? LATE_US : LIVE_US) < since_us;
+	return confirmed_us + (struck_us + late_us > since_us ? late_us : LIVE_US) < since_us;
 }
 
 static struct change *change_new(struct changes *changes, unsigned meaning, bool is_sql)

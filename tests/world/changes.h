@@ -44,6 +44,8 @@ void changes_clear(struct changes *changes);
 void changes_begin(void);
 /* Something was done to a machine: for a while changes may be known late. */
 void changes_excuse(void);
+/* So late they are known then, not for three minutes. */
+void changes_are_late_by(int64_t us);
 /* Whether who asks at SINCE_US knows what was confirmed at CONFIRMED_US. */
 bool changes_are_known(int64_t confirmed_us, int64_t since_us);
 

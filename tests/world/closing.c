@@ -91,18 +91,16 @@ static bool is_told(const char *address)
 /* What comes to the sender may be a report, or a copy as of a member of a list. */
 static void excuse_delivery(const struct account *account, const struct account_delivery *delivery)
 {
-	const bool was_in_doubt =
-		account->doubt_us > 0 && delivery->end_us >= account->doubt_us;
+	const bool was_in_doubt = account->doubt_us > 0 && delivery->last_us >= account->doubt_us;
 	int64_t from_us = delivery->is_at_hop
 				  ? ledger_first_us(account->message, delivery->recipient)
 				  : beginning(account);
 
 	if (is_told(delivery->recipient))
 		from_us = beginning(account);
-	if (!was_in_doubt &&
-	    (handing_is_clean(account, delivery) || from_us < 0 ||
-	     !books_are_hurt_between(account->books, from_us - SLACK_US,
-				     end_of_excuse(account, delivery))))
+	if (!was_in_doubt && (handing_is_clean(account, delivery) || from_us < 0 ||
+			      !books_are_hurt_between(account->books, from_us - SLACK_US,
+						      end_of_excuse(account, delivery))))
 		return;
 	if (is_told(delivery->recipient))
 		ledger_excuse_report(account->message);

@@ -77,8 +77,8 @@ static void choose_groups(void)
 		add_entry((cluster.entries[0] + 1 + kernel_below(count - 1)) % count);
 	for (size_t i = 0; i < count; i++)
 		if (!cluster.members[i].is_entry || kernel_one_in(4))
-			cluster.members[i].groups = 1u << kernel_below(GROUPS) |
-						    (unsigned)kernel_below(1 << GROUPS);
+			cluster.members[i].groups =
+				1u << kernel_below(GROUPS) | (unsigned)kernel_below(1 << GROUPS);
 	for (unsigned group = 0; group < GROUPS; group++) {
 		size_t some = kernel_below(count);
 
@@ -99,23 +99,24 @@ static void write_config(size_t index, unsigned doubt_s)
 	for (size_t i = 1; i < cluster.count; i++)
 		used += (size_t)snprintf(others + used, sizeof others - used, "%s\"%s\"",
 					 i > 1 ? ", " : "", places[i].host);
-	length = snprintf(config, CONFIG_SIZE,
-			  "smtproutes = { \"hop.example:10.0.0.3\" }\n"
-			  "node { name = \"%s\"  listen = { \"%s:7072\" }  doubt = %us\n" SETTINGS_TLS
-			  " }\n"
-			  "stage arrive { nodes = core }\n"
-			  "stage submit { nodes = core }\n" SETTINGS_REMOTE "nodes = out }\n",
-			  places[index].host, places[index].address, doubt_s);
+	length = snprintf(
+		config, CONFIG_SIZE,
+		"smtproutes = { \"hop.example:10.0.0.3\" }\n"
+		"node { name = \"%s\"  listen = { \"%s:7072\" }  doubt = %us\n" SETTINGS_TLS " }\n"
+		"stage arrive { nodes = core }\n"
+		"stage submit { nodes = core }\n" SETTINGS_REMOTE "nodes = out }\n",
+		places[index].host, places[index].address, doubt_s);
 	if (index == 0)
 		length += snprintf(config + length, CONFIG_SIZE - (size_t)length,
 				   "directory { path = \"" PEOPLE_STORE "\"  listen = { "
 				   "\"%s:7071\" }\n" SETTINGS_TLS " changers = { %s } }\n",
 				   places[0].address, others);
 	else
-		length += snprintf(config + length, CONFIG_SIZE - (size_t)length,
-				   "directory { backend = servers  servers = { \"%s:7071\" }\n"
-				   SETTINGS_TLS " }\n",
-				   places[0].host);
+		length += snprintf(
+			config + length, CONFIG_SIZE - (size_t)length,
+			"directory { backend = servers  servers = { \"%s:7071\" }\n" SETTINGS_TLS
+			" }\n",
+			places[0].host);
 	if (length >= CONFIG_SIZE)
 		errx(1, "%s has too many settings", places[index].name);
 }

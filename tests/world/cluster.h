@@ -19,8 +19,8 @@ void cluster_begin(size_t count);
 /* Those to which clients give mail: how many, and the address of each. */
 size_t cluster_entry_count(void);
 uint32_t cluster_entry(size_t index);
-/* Some node gets another state or weight after every PAUSE_US in the mean, until QUIET_FROM_US, when all
- * are active again. NODE has the directory. */
+/* Some node gets another state or weight after every PAUSE_US in the mean, until QUIET_FROM_US,
+ * when all are active again. NODE has the directory. */
 void cluster_start(struct machine *node, int64_t pause_us, int64_t quiet_from_us);
 /* For people_add_changer(): makes the record of a node, if one has to be made or changed. */
 bool cluster_change(void (*done)(bool is_good));

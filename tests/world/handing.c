@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
-/* What the log says of mail that one node hands over to another, and what excuses that it comes twice
- * (accounts.h). */
+/* What the log says of mail that one node hands over to another, and what excuses that it comes
+ * twice (accounts.h). */
 #include "accounts.h"
 #include "base/panic.h"
 #include "mail.h"
@@ -62,9 +62,8 @@ void handing_doubt(const struct books *books, int64_t patience_us)
 {
 	const int64_t from_us = kernel_now_us() - patience_us + SLACK_US;
 
-	for (struct account *account = books->first_open; account != NULL;
-	     account = account->after)
-		if (account->done_us == 0 && account->first_us <= from_us)
+	for (struct account *account = books->first_open; account != NULL; account = account->after)
+		if (account->first_us <= from_us)
 			account->doubt_us = kernel_now_us();
 }
 

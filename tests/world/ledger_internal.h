@@ -30,7 +30,7 @@ struct entry {
 	bool is_changed;
 	bool is_expanded; /* its list's keeper has it */
 	bool is_repeated; /* its list may be expanded twice, and all its members get it so */
-	bool has_moved; /* a node that had tried it has handed some of it over */
+	bool has_moved;   /* a node that had tried it has handed some of it over */
 	int64_t began_us;
 };
 

@@ -16,8 +16,8 @@ static uint64_t count_file(const struct machine *machine, const char *path, bool
 	return 1;
 }
 
-/* Names of files in the folder PATH, which has DEPTH levels of folders more, but for those that begin with
- * SKIPPED. */
+/* Names of files in the folder PATH, which has DEPTH levels of folders more, but for those that
+ * begin with SKIPPED. */
 static uint64_t count_below(struct machine *machine, const char *path, unsigned depth,
 			    const char *skipped, bool is_told)
 {
@@ -45,8 +45,8 @@ static uint64_t count_left(struct machine *machine, bool is_told)
 		unsigned depth;
 		const char *skipped;
 	} folders[] = {
-		{"/var/queue/todo", 2, "/"},	 {"/var/queue/mess", 1, "/"},
-		{"/var/queue/info", 1, "/"},	 {"/var/queue/bounce", 1, "/"},
+		{"/var/queue/todo", 2, "/"},      {"/var/queue/mess", 1, "/"},
+		{"/var/queue/info", 1, "/"},      {"/var/queue/bounce", 1, "/"},
 		{"/var/queue/handed", 1, "run."}, {"/var/queue/peers", 0, ":run."},
 	};
 	uint64_t count = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 /*
  * world/links.h - the ways between machines, each in one direction: for a while one may let nothing
- * through, or slowly. What was sent meanwhile comes later, as TCP sends it again; so does the end of
- * a connection. A new connection needs both directions.
+ * through, or slowly. What was sent meanwhile comes later, as TCP sends it again; so does the end
+ * of a connection. A new connection needs both directions.
  */
 #ifndef WORLD_LINKS_H
 #define WORLD_LINKS_H

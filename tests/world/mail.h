@@ -52,8 +52,8 @@ void ledger_excuse_doubt(uint64_t number, const char *recipient);
 /* Nodes have records of their own of what is filed once: what the damage of a disk repeats may be
  * filed at another one again. */
 void ledger_file_apart(bool is_so);
-/* A node has tried some of message NUMBER, and handed that over to another one: what it had begun to
- * file may be recorded there, for ever as begun. */
+/* A node has tried some of message NUMBER, and handed that over to another one: what it had begun
+ * to file may be recorded there, for ever as begun. */
 void ledger_note_move(uint64_t number);
 bool ledger_has_moved(uint64_t number);
 /* The report about it may come twice. */

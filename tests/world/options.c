@@ -119,7 +119,7 @@ struct world_options world_options_read(int argc, char **argv)
 		options.has_providers = options.seed % 2 == 0;
 	if (!is_said_once)
 		options.files_once = options.seed % 4 < 2;
-	if (!is_said_rots && options.seed % 8 == 5 && !options.is_calm)
+	if (!is_said_rots && options.seed % 8 == 5 && !options.is_calm && options.cluster == 0)
 		options.rots = ROTS;
 	return options;
 }

@@ -66,7 +66,8 @@ static struct machine *machine_of(const char *host, size_t length)
 	return NULL;
 }
 
-/* The sender's file of the message of which PACKAGE, "HOST/ID" and perhaps ".FIRST", is all or a part. */
+/* The sender's file of the message of which PACKAGE, "HOST/ID" and perhaps ".FIRST", is all or a
+ * part. */
 static struct machine *find_sent(char *package, char *path, size_t size)
 {
 	const size_t host = strcspn(package, "/");

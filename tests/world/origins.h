@@ -8,8 +8,8 @@
 
 #include "kernel.h"
 
-/* The complete file at PATH has just got its name in the queue of MACHINE: if it says which package it
- * was, what its sender still has of that is compared. */
+/* The complete file at PATH has just got its name in the queue of MACHINE: if it says which package
+ * it was, what its sender still has of that is compared. */
 void origins_check(struct machine *machine, const char *path);
 /* How many were compared. */
 uint64_t origins_checked(void);

@@ -10,8 +10,8 @@ enum { SHORT_S = 20, LONG_S = 900, LATE_S = 60, SLOWNESS_MAX_MS = 4000 };
 
 static int64_t duration_us(void)
 {
-	return SECOND + (int64_t)kernel_below((kernel_one_in(2) ? SHORT_S : LONG_S) *
-					      (uint64_t)SECOND);
+	return SECOND +
+	       (int64_t)kernel_below((kernel_one_in(2) ? SHORT_S : LONG_S) * (uint64_t)SECOND);
 }
 
 /* What passes between the nodes is late: mail, and changes of the directory. */

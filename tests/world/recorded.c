@@ -116,7 +116,7 @@ static bool take_sent(const struct sent *sent, uint64_t number)
 static void check_sent(const struct machine *node, const struct sent *sent)
 {
 	for (uint64_t number = 0; number < sent->size; number++)
-		if (sent->counts[number] > 0)
+		if (sent->counts[number] > 0 && !ledger_has_moved(number))
 			judge_object(JUDGE_RECORD,
 				     "%s: message %llu was filed %u times for its sender, which is "
 				     "not what is recorded",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 /*
- * world/settings.h - the nodes of a world, and what their configurations say: one, or two that relay
- * to each other, unless cluster.h says that they are one mail system.
+ * world/settings.h - the nodes of a world, and what their configurations say: one, or two that
+ * relay to each other, unless cluster.h says that they are one mail system.
  */
 #ifndef WORLD_SETTINGS_H
 #define WORLD_SETTINGS_H
@@ -33,7 +33,8 @@ extern const struct settings_node settings_relaying[RELAYING_MAX];
 /* So a configuration begins. */
 #define SETTINGS_SYNC "queue_sync = "
 
-/* So the section begins that says how "remote" delivers, and its line about how many places that has. */
+/* So the section begins that says how "remote" delivers, and its line about how many places that
+ * has. */
 #define SETTINGS_REMOTE "transport remote { "
 #define SETTINGS_PLACES SETTINGS_REMOTE "concurrency = "
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
-/* The judges of mail that a node hands over to another one: it comes once, whatever befalls the node, but for
- * what the log says of doubt; it is not forgotten while it waits; and it keeps its origin. */
+/* The judges of mail that a node hands over to another one: it comes once, whatever befalls the
+ * node, but for what the log says of doubt; it is not forgotten while it waits; and it keeps its
+ * origin. */
 #include "accounts.h"
 #include "base/buffer.h"
 #include "files.h"
@@ -231,7 +232,8 @@ static void an_origin_is_the_first_node(void **state)
 static void an_origin_is_kept(void **state)
 {
 	(void)state;
-	meet_other("text\r\nid: 0-a\nhanded: mx.six.example/9-a\norigin: mx.six.example/9-a\nend:\n");
+	meet_other(
+		"text\r\nid: 0-a\nhanded: mx.six.example/9-a\norigin: mx.six.example/9-a\nend:\n");
 	assert_int_equal(objections_to("text\r\nhanded: mx.two.example/0-a\n"
 				       "origin: mx.six.example/9-a\nend:\n"),
 			 0);

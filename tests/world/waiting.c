@@ -106,8 +106,8 @@ static int64_t look_at_whole(struct account *account)
 	const struct books *books = account->books;
 	const char *program = accounts_are_handed_over() ? "handover" : "resolve";
 
-	if (account->waits == NULL && (is_there(waits_find_trigger(books, "directory")) ||
-				       are_nodes_asked(books)))
+	if (account->waits == NULL &&
+	    (is_there(waits_find_trigger(books, "directory")) || are_nodes_asked(books)))
 		return 0;
 	account->idle_us += count(books, later(account->event_us, account->due_us), program);
 	if (account->idle_us >= bound_us(books))

@@ -307,8 +307,8 @@ void waits_hand(struct account *account, struct wait_place *nodes, struct wait_p
 	wait_at(&account->waits, place)->nodes = nodes;
 }
 
-void waits_hand_unmapped(struct account *account, struct wait_place *nodes, struct wait_place *stage,
-			 unsigned count)
+void waits_hand_unmapped(struct account *account, struct wait_place *nodes,
+			 struct wait_place *stage, unsigned count)
 {
 	struct wait *wait = wait_at(&account->waits, stage);
 

@@ -101,7 +101,7 @@ struct waits {
 	int64_t cut_us, clock_us; /* when these have changed */
 	int64_t ordered_us;       /* the last order of an operator */
 	bool is_ordering;
-	bool has_holds; /* at the last look */
+	bool has_holds;     /* at the last look */
 	int64_t strange_us; /* since when "handover" has not said in which groups the node is; 0: it
 			     * has, or nothing is handed over */
 	unsigned troubles;
@@ -161,8 +161,8 @@ struct wait_place *waits_place_of_nodes(struct books *books, struct str group);
 /* A job of ACCOUNT begins to hand over to NODES what it has for PLACE; ... */
 void waits_hand(struct account *account, struct wait_place *nodes, struct wait_place *place);
 /* ... or all of it, which is for COUNT recipients and was mapped nowhere. */
-void waits_hand_unmapped(struct account *account, struct wait_place *nodes, struct wait_place *stage,
-			 unsigned count);
+void waits_hand_unmapped(struct account *account, struct wait_place *nodes,
+			 struct wait_place *stage, unsigned count);
 /* "handover" is there, and has not said yet in which groups the node is; or has. */
 void waits_groups(struct books *books, bool are_known);
 /* What is said of a delivery. */

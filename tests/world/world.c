@@ -21,6 +21,7 @@
  * eight, if nothing is said of nodes.
  */
 #include "accounts.h"
+#include "changes.h"
 #include "cluster.h"
 #include "damages.h"
 #include "decoder.h"
@@ -70,6 +71,10 @@ static const int64_t HOUR = 3600 * INT64_C(1000000);
  * hours. */
 static const int64_t PATIENCE = 12 * 3600 * INT64_C(1000000);
 
+/* Who is parted from the directory uses positive answers as long as they may be kept
+ * (doc/design/directory.md). */
+static const int64_t PARTED_US = 3600 * INT64_C(1000000);
+
 /* How long servers have no descriptor, at the end. */
 static const int64_t LACK = 20 * INT64_C(1000000);
 
@@ -85,7 +90,7 @@ struct world {
 	struct fate fates[NODES_MAX];
 	char settings[NODES_MAX][SETTINGS_SIZE];
 	size_t node_count;
-	size_t domain_count; /* nodes with domains of their own */
+	size_t domain_count;            /* nodes with domains of their own */
 	uint32_t entries[RELAYING_MAX]; /* to which clients give mail */
 	size_t entry_count;
 	struct machine *machines[NODES_MAX]; /* of a cluster */
@@ -254,7 +259,8 @@ static void start_clients(struct world *world, const struct world_options *optio
 	const int64_t mean_us =
 		1 + options->hours * HOUR / (options->is_idle ? 12 : 64) / (int64_t)(each + 1);
 
-	choose_domains(world, options->files_once, domains[world->domain_count - 1], world->domains);
+	choose_domains(world, options->files_once, domains[world->domain_count - 1],
+		       world->domains);
 	world->outside = machine_new("client", CLIENT);
 	world->strangers = machine_new("submitter", SUBMITTER);
 	for (size_t i = 0; i < CLIENTS; i++) {
@@ -347,12 +353,12 @@ static void begin_partitions(struct world *world, const struct world_options *op
 	}
 	accounts_hand_over(true);
 	ledger_file_apart(true);
-	world->partition =
-		(struct partition){.nodes = world->machines,
-				   .count = world->node_count,
-				   .calm_from_us = calm_from_us,
-				   .strikes_left = &world->strikes_left,
-				   .pause_us = options->hours * HOUR / 2 / PARTITIONS};
+	changes_are_late_by(PARTED_US);
+	world->partition = (struct partition){.nodes = world->machines,
+					      .count = world->node_count,
+					      .calm_from_us = calm_from_us,
+					      .strikes_left = &world->strikes_left,
+					      .pause_us = options->hours * HOUR / 2 / PARTITIONS};
 	partition_begin(&world->partition);
 }
 

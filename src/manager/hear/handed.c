@@ -110,7 +110,8 @@ static bool answer_for_kept(struct manager *manager, struct mail_id id)
 	struct message *message = message_find(manager, id.number);
 	int there;
 
-	if (!queue_link_is_up(manager->queue)) /* what is gone may come back: MANAGED waits for that */
+	if (!queue_link_is_up(
+		    manager->queue)) /* what is gone may come back: MANAGED waits for that */
 		return false;
 	if (message != NULL && message->id.born_us == id.born_us) {
 		message->is_handed = true;
@@ -136,5 +137,5 @@ static void on_package_kept(void *context, struct mail_id id)
 		handed_ask_later(manager->handed, id);
 }
 
-const struct handed_handler manager_hear_handed = {on_handed_released, on_groups_changed, on_node_draining,
-						   on_package_kept};
+const struct handed_handler manager_hear_handed = {on_handed_released, on_groups_changed,
+						   on_node_draining, on_package_kept};

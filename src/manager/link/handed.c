@@ -36,7 +36,7 @@ struct handed {
 	struct buffer groups; /* of this node, each packed; empty before they are known */
 	bool knows_groups;
 	bool is_draining; /* what waits is to go to other nodes */
-	bool hands_over; /* the configuration names groups */
+	bool hands_over;  /* the configuration names groups */
 };
 
 /* --- doubts --- */

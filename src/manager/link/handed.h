@@ -3,9 +3,9 @@
  * manager/link/handed.h - mail that other nodes get, and what they may have of it: the messages of
  * the helper "handover" that are not about jobs (ipc/job.h).
  *
- * A node to which something may have gone has a name in peers/ (queue/peers.h). After a start of this
- * process each of them is doubtful until it has said what it has, or was given up: until then no
- * message at S4 that an earlier process has left is begun, because it would be mapped anew.
+ * A node to which something may have gone has a name in peers/ (queue/peers.h). After a start of
+ * this process each of them is doubtful until it has said what it has, or was given up: until then
+ * no message at S4 that an earlier process has left is begun, because it would be mapped anew.
  */
 #ifndef MANAGER_LINK_HANDED_H
 #define MANAGER_LINK_HANDED_H
@@ -27,8 +27,8 @@ struct handed_handler {
 	void (*groups_changed)(void *context);
 	/* handed_is_draining() has changed. */
 	void (*draining)(void *context);
-	/* A node has a package of the message ID: handed_settle() if it is known to be done. If that
-	 * cannot be known yet: handed_ask_later(). */
+	/* A node has a package of the message ID: handed_settle() if it is known to be done. If
+	 * that cannot be known yet: handed_ask_later(). */
 	void (*kept)(void *context, struct mail_id id);
 };
 
@@ -63,7 +63,6 @@ MUST_CHECK bool handed_hear(struct handed *handed, enum ipc_job type, struct str
 void handed_ask_later(struct handed *handed, struct mail_id id);
 void handed_ask_again(struct handed *handed);
 /* COUNT deliveries of the message ID are done durably; 0: nothing is left of it, or all are. */
-void handed_settle(struct handed *handed, struct mail_id id, const uint32_t *numbers,
-		   size_t count);
+void handed_settle(struct handed *handed, struct mail_id id, const uint32_t *numbers, size_t count);
 
 #endif

@@ -98,7 +98,8 @@ static bool has_deliveries_of(const struct node_sent *sent, const struct node_se
 	return other->numbers.count > 0;
 }
 
-/* Whether a node that was never given up has all of SENT: only then the one that was may drop it. */
+/* Whether a node that was never given up has all of SENT: only then the one that was may drop it.
+ */
 static bool is_at_another_node(const struct node_sent *sent)
 {
 	const struct node_peer *peer;

@@ -64,6 +64,10 @@ def test_a_message_of_many_recipients_goes_in_parts(cluster):
     is_over(cluster)
     for recipient in recipients:
         assert len(cluster["box"].maildir(recipient).messages()) == 1, recipient
+    # parts have the same birth, and perhaps the same number one after the other: their packages are named by deliveries
+    names = [event["package"] for event in cluster["box"].log.find("node_took")]
+    assert len(names) > 1 and all("." in name for name in names), names
+    assert len({name.partition(".")[2] for name in names}) == len(names), names
 
 
 def test_mail_waits_for_a_node(cluster):

@@ -259,7 +259,8 @@ void sqlite_look(void *context)
 	if (store->database == NULL)
 		return;
 	look_for_changes_by_others(store);
-	/* an attempt that fails has written to the log, whose change calls this again: only polls repeat it */
+	/* an attempt that fails has written to the log, whose change calls this again: only polls
+	 * repeat it */
 	if (!store->could_not_sum)
 		(void)sqlite_sum_add_missing(store); /* the next poll goes on */
 	if (store->data_version != before || os_clock_monotonic_us() >= store->soon_until_us)

@@ -277,8 +277,8 @@ static void a_failed_sync_is_no_change(void **state)
 	scene_close(&scene);
 }
 
-/* Others have changed records, and the disk does not take their checksums. An attempt writes to the log, which
- * is reported like a change by others. */
+/* Others have changed records, and the disk does not take their checksums. An attempt writes to the
+ * log, which is reported like a change by others. */
 static void checksums_that_cannot_be_written_are_tried_now_and_then(void **state)
 {
 	const int64_t until_us = os_clock_monotonic_us() + 500000;
