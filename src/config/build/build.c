@@ -42,12 +42,17 @@ static void add_listen(struct config *config, const struct config_tree_section *
 	config_fill_section(config, section, listen, problems);
 }
 
+/* Others are names of helpers of "send" that are no services. */
 static bool is_service_name(struct str name)
 {
+	static const struct str taken[] = {STR("remote"), STR(CONFIG_LIST_SERVICE), STR("resolve"),
+					   STR("handover")};
 	enum mail_stage stage;
 
-	return config_text_is_short_name(name) && !str_equal(name, STR("remote")) &&
-	       !str_equal(name, STR(CONFIG_LIST_SERVICE)) && !mail_stage_parse(name, &stage);
+	for (size_t i = 0; i < COUNT_OF(taken); i++)
+		if (str_equal(name, taken[i]))
+			return false;
+	return config_text_is_short_name(name) && !mail_stage_parse(name, &stage);
 }
 
 static void add_configured_service(struct config *config, const struct config_tree_section *section,
@@ -60,8 +65,8 @@ static void add_configured_service(struct config *config, const struct config_tr
 	if (!is_service_name(name))
 		config_problem_report_section(
 			section, "a service cannot be called this",
-			"1 to 32 of a-z, 0-9, '-', '_'; not \"remote\", \"list\", \"submit\" or "
-			"\"arrive\"",
+			"1 to 32 of a-z, 0-9, '-', '_'; not \"remote\", \"list\", \"resolve\", "
+			"\"handover\", \"submit\" or \"arrive\"",
 			problems);
 	if (other != NULL)
 		report_twice(section, lines[other - config->services], problems);

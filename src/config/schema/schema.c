@@ -12,7 +12,7 @@ static const struct config_section_info sections[CONFIG_SECTION_COUNT] = {
 	[CONFIG_SECTION_SERVICE] = {"service", "NAME",
 				    "A way to deliver mail on this machine. The name is 1 to 32 of "
 				    "a-z, 0-9, '-' and '_', and not \"remote\", \"list\", "
-				    "\"submit\" or \"arrive\".",
+				    "\"resolve\", \"handover\", \"submit\" or \"arrive\".",
 				    sizeof(struct config_service), "kind"},
 	[CONFIG_SECTION_DOMAIN] = {"domain", "\"NAME\"",
 				   "A mail domain whose mailboxes are on this machine; an "

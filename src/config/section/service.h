@@ -36,7 +36,7 @@ enum config_imap_security {
 };
 
 struct config_service {
-	const char *name; /* [a-z0-9_-]{1,32}, not "remote", "list" or a stage; also a
+	const char *name; /* [a-z0-9_-]{1,32}, not "remote", "list", "resolve", "handover" or a stage; also a
 			   * directory in the queue */
 	enum config_service_kind kind;
 	const char *nodes; /* the group of nodes that have its mailboxes; "": this one has */

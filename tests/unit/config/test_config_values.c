@@ -279,13 +279,19 @@ static const struct refusal sections_cases[] = {
 	 "t:2: listen smtp.stage: unknown word: found \"remote\"; allowed: submit, arrive\n"},
 	{HOST "service Box { kind = maildir path = /m }",
 	 "t:2: service Box: a service cannot be called this; allowed: 1 to 32 of a-z, 0-9, '-', "
-	 "'_'; not \"remote\", \"list\", \"submit\" or \"arrive\"\n"},
+	 "'_'; not \"remote\", \"list\", \"resolve\", \"handover\", \"submit\" or \"arrive\"\n"},
 	{HOST "service remote { kind = maildir path = /m }",
 	 "t:2: service remote: a service cannot be called this; allowed: 1 to 32 of a-z, 0-9, '-', "
-	 "'_'; not \"remote\", \"list\", \"submit\" or \"arrive\"\n"},
+	 "'_'; not \"remote\", \"list\", \"resolve\", \"handover\", \"submit\" or \"arrive\"\n"},
+	{HOST "service resolve { kind = maildir path = /m }",
+	 "t:2: service resolve: a service cannot be called this; allowed: 1 to 32 of a-z, 0-9, '-', "
+	 "'_'; not \"remote\", \"list\", \"resolve\", \"handover\", \"submit\" or \"arrive\"\n"},
+	{HOST "service handover { kind = maildir path = /m }",
+	 "t:2: service handover: a service cannot be called this; allowed: 1 to 32 of a-z, 0-9, '-', "
+	 "'_'; not \"remote\", \"list\", \"resolve\", \"handover\", \"submit\" or \"arrive\"\n"},
 	{HOST "service list { kind = maildir path = /m }",
 	 "t:2: service list: a service cannot be called this; allowed: 1 to 32 of a-z, 0-9, '-', "
-	 "'_'; not \"remote\", \"list\", \"submit\" or \"arrive\"\n"},
+	 "'_'; not \"remote\", \"list\", \"resolve\", \"handover\", \"submit\" or \"arrive\"\n"},
 	{HOST "service a { }",
 	 "t:2: service a.kind: must be set; allowed: maildir, mbox, lmtp, pipe, mailbox, imap\n"},
 	{HOST "service a { kind = maildir }",
@@ -376,7 +382,7 @@ static const struct refusal sections_cases[] = {
 	{HOST BOX BOX, "t:3: service box: given twice: first in line 2\n"},
 	{HOST "service abcdefghijklmnopqrstuvwxyz0123456 { kind = maildir path = /m }",
 	 "t:2: service abcdefghijklmnopqrstuvwxyz0123456: a service cannot be called this; "
-	 "allowed: 1 to 32 of a-z, 0-9, '-', '_'; not \"remote\", \"list\", \"submit\" or "
+	 "allowed: 1 to 32 of a-z, 0-9, '-', '_'; not \"remote\", \"list\", \"resolve\", \"handover\", \"submit\" or "
 	 "\"arrive\"\n"},
 	{HOST "domain x.org { service = box }",
 	 "t:2: domain x.org.service: no such service: none is defined: found \"box\"\n"},
