@@ -6,7 +6,7 @@
 #include "supervisor/talk/pid_file.h"
 #include <stdio.h>
 
-enum { LOOK_MS = 250 };
+enum { COUNT_AGAIN_MS = 250 };
 
 static const int64_t PROGRESS_US = 5 * SECOND_US;
 
@@ -96,6 +96,6 @@ int queue_wait_drained(const struct queue_draining *draining, struct listing_lef
 			said = *left_out;
 			said_us = now_us;
 		}
-		os_clock_pause_ms(LOOK_MS);
+		os_clock_pause_ms(COUNT_AGAIN_MS);
 	}
 }
