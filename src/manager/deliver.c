@@ -362,6 +362,26 @@ static void add_company(struct manager *manager, struct message *message, int64_
 	}
 }
 
+/* An operator wants all of it tried: it probes each host, service and group of nodes that one of its
+ * deliveries waits for. For a place in a class of hosts it waits like others. */
+static void probe_all_obstacles(struct manager *manager, struct message *message)
+{
+	for (size_t i = 0; i < message->control->delivery_count; i++) {
+		const struct queue_delivery *delivery = &message->control->deliveries[i];
+		struct trigger *trigger = outcome_is_open(delivery)
+						  ? deliver_blocked_by(manager, message, delivery)
+						  : NULL;
+
+		enum queue_trigger_kind kind =
+			trigger != NULL ? queue_trigger_kind(trigger_name(trigger))
+					: QUEUE_TRIGGER_OTHER;
+
+		if (kind == QUEUE_TRIGGER_HOST || kind == QUEUE_TRIGGER_SERVICE ||
+		    kind == QUEUE_TRIGGER_NODES)
+			trigger_probe(manager->triggers, trigger, message);
+	}
+}
+
 size_t deliver(struct manager *manager, struct message *message, struct waiters **crowded_out)
 {
 	int64_t now_us = os_clock_wall_us();
@@ -372,6 +392,8 @@ size_t deliver(struct manager *manager, struct message *message, struct waiters 
 	if (message->control->envelope->release_us > now_us &&
 	    !outcome_is_missed(&message->control->envelope->deadline, now_us))
 		postpone_deliveries(message, now_us);
+	if (message->facts.is_hurried)
+		probe_all_obstacles(manager, message);
 	message->facts.is_hurried = false;
 	if (message->facts.is_released)
 		deliver_make_due(manager, message, now_us);

@@ -302,13 +302,13 @@ void triggers_probe_ended(struct triggers *triggers, const void *who)
 
 	if (triggers->turns != NULL)
 		trigger_end_turn(triggers, who);
-	if (triggers->by_prober == NULL) /* nearly always */
-		return;
-	HASH_FIND(by_prober, triggers->by_prober, &who, sizeof who, trigger);
-	if (trigger == NULL)
-		return;
-	forget_prober(triggers, trigger);
-	defer_probe(triggers, trigger);
+	while (triggers->by_prober != NULL) { /* it is nearly always */
+		HASH_FIND(by_prober, triggers->by_prober, &who, sizeof who, trigger);
+		if (trigger == NULL)
+			return;
+		forget_prober(triggers, trigger);
+		defer_probe(triggers, trigger);
+	}
 }
 
 /* A message that waits for a host may also be awake, because of other recipients. */

@@ -108,10 +108,11 @@ size_t trigger_waiter_count(const struct trigger *trigger);
 struct trigger *triggers_of_waiters(struct triggers *triggers, const struct waiters *waiters);
 
 /* WHO (any pointer) probes although TRIGGER is set; does nothing if there is a probe already. For
- * a class of hosts there may be many, each of which has a turn: everything below is the same. */
+ * a class of hosts there may be many, each of which has a turn: everything below is the same. It may
+ * probe several. */
 void trigger_probe(struct triggers *triggers, struct trigger *trigger, const void *who);
 bool trigger_is_probe(const struct trigger *trigger, const void *who);
-/* WHO has tried, or is gone. Does nothing if it was not a probe. */
+/* WHO has tried, or is gone: all that it probed. Does nothing if it was not a probe. */
 void triggers_probe_ended(struct triggers *triggers, const void *who);
 
 /* --- of classes of hosts --- */

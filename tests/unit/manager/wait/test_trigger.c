@@ -162,6 +162,30 @@ static void one_message_probes_less_and_less_often(void **state)
 	wait_scene_free(scene);
 }
 
+/* Who probes several has tried all of them at once; others go on. */
+static void several_may_be_probed_by_one(void **state)
+{
+	static const char *const names[] = {"host.a", "host.b", "service.c", "host.d"};
+	struct wait_scene *scene = wait_scene_new();
+	struct trigger *triggers[COUNT_OF(names)];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(names); i++) {
+		triggers[i] = set(scene, names[i]);
+		trigger_probe(scene->triggers, triggers[i], i < 3 ? (void *)scene : (void *)state);
+	}
+	triggers_release(scene->triggers, triggers[1]); /* one of them answers */
+	assert_true(trigger_is_probe(triggers[0], scene) && trigger_is_probe(triggers[2], scene));
+	triggers_probe_ended(scene->triggers, scene);
+	assert_false(trigger_is_probe(triggers[0], scene) || trigger_is_probe(triggers[2], scene));
+	assert_true(trigger_is_probe(triggers[3], state));
+	triggers_probe_ended(scene->triggers, scene);
+	trigger_probe(scene->triggers, triggers[0], state);
+	assert_true(trigger_is_probe(triggers[0], state));
+	triggers_probe_ended(scene->triggers, state);
+	wait_scene_free(scene);
+}
+
 static void who_does_not_try_is_asked_again(void **state)
 {
 	struct wait_scene *scene = wait_scene_new();
@@ -433,6 +457,7 @@ int main(void)
 		cmocka_unit_test(who_waited_is_taken_out_in_turn),
 		cmocka_unit_test(who_still_sleeps_waits_on_when_it_is_set_again),
 		cmocka_unit_test(one_message_probes_less_and_less_often),
+		cmocka_unit_test(several_may_be_probed_by_one),
 		cmocka_unit_test(who_does_not_try_is_asked_again),
 		cmocka_unit_test(only_servers_are_probed),
 		cmocka_unit_test(all_are_probed_in_time),
