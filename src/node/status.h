@@ -4,11 +4,13 @@
  *
  *   release        its version of Stagepost
  *   time           its clock
- *   configuration  version, a checksum of what is in force, and sections, one of each kind of
- * section (config_each_checksum()) directory      identity and version of its data, as this node
- * knows them; answers, whether it does so now record         of this node, as it knows it: state,
- * weight, groups queue          what its "send" knows (manager/link/status.h); or problem, why that
- * is not there
+ *   configuration  "version", a checksum of what is in force, and "sections", one checksum
+ *                  of each kind of section (config_each_checksum())
+ *   directory      identity and version of its data, as this node knows them; "answers":
+ *                  whether it does so now
+ *   record         of this node, as it knows it: state, weight, groups
+ *   queue          what its "send" knows (manager/link/status.h); or "problem": why that is
+ *                  not there
  *
  * Who reads it shows fields that it does not know, too: a later version may have more.
  */
