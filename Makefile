@@ -88,6 +88,7 @@ cost: tree ## inputs of our parsers, and of libraries, whose cost grows faster t
 
 kill: tree ## kill -9 at every system call, and for ten minutes at random; about an hour
 	@KILL_CALLS=0 tests/e2e/run tests/e2e/campaign/test_kill_syscalls.py -s
+	@KILL_CALLS=0 tests/e2e/run tests/e2e/node/test_handover_calls.py -s
 	@KILL_CALLS=0 tests/e2e/run tests/e2e/limit/test_kill_limits.py -s
 	@KILL_CALLS=0 tests/e2e/run tests/e2e/queue/test_repair.py -s -k killed_at_every_call
 	@KILL_SECONDS=600 tests/e2e/run tests/e2e/campaign/test_kill.py -s

@@ -4,6 +4,7 @@ import collections
 import concurrent.futures
 import os
 import subprocess
+import sys
 
 from testing import again, commands, pace, reports
 from testing.commands import PART, ROOT
@@ -18,12 +19,12 @@ LONG = 10  # seconds
 MANY = 4  # failures of one file
 ALONE = 24  # of LONG_FILES: each begins a Python and a disk of its own, which takes most of a second
 # wait for the small Debians
-WITH_MACHINE = ("test_first_day", "test_machine", "test_machine_access", "test_machine_commands", "test_machine_upgrade",
-                "test_machine_users", "test_mistakes", "test_package")
+WITH_MACHINE = ("test_first_day", "test_machine", "test_machine_access", "test_machine_commands", "test_machine_nodes",
+                "test_machine_upgrade", "test_machine_users", "test_mistakes", "test_package")
 # those that take longer, the longest first: what runs last is short, and no worker is left with a long
 # one while the others have ended
 LONG_FILES = (
-    "test_package", "test_first_day", "test_handover", "test_throttling_recovery", "test_mailbox_damage", "test_errors", "test_tls_out", "test_throttling", "test_kill_syscalls",
+    "test_package", "test_first_day", "test_handover", "test_node_drain", "test_handover_calls", "test_machines", "test_throttling_recovery", "test_mailbox_damage", "test_errors", "test_tls_out", "test_throttling", "test_kill_syscalls",
     "test_mailstore_hostile", "test_submission_auth", "test_lying_directory", "test_limits_out", "test_burst",
     "test_submission_defaults", "test_backup", "test_once", "test_mailbox_servers", "test_directory_mail", "test_postgresql_store", "test_taken_over",
     "test_directory_guard", "test_mailbox_service", "test_auth", "test_testssl", "test_power", "test_machine",
@@ -33,7 +34,7 @@ LONG_FILES = (
     "test_directory_postgresql", "test_kill_limits", "test_freeze", "test_dsn", "test_many",
     "test_hostile_listeners", "test_record", "test_mailbox_away", "test_kill", "test_lmtp", "test_mailbox_waiting",
     "test_directory_partition", "test_stop", "test_soak", "test_deliver_by", "test_rates",
-    "test_mailbox_folders", "test_never_bounced", "test_sqlite_damage", "test_damage", "test_tls_strength", "test_machine_commands", "test_directory_bulk", "test_nodes", "test_orcpt", "test_certificate_files", "test_login_ends", "test_clock", "test_hostile_clients", "test_repair", "test_hostile_processes",
+    "test_mailbox_folders", "test_never_bounced", "test_sqlite_damage", "test_damage", "test_tls_strength", "test_machine_commands", "test_directory_bulk", "test_nodes", "test_node_status", "test_machine_nodes", "test_orcpt", "test_certificate_files", "test_login_ends", "test_clock", "test_hostile_clients", "test_repair", "test_hostile_processes",
     "test_delivery", "test_published_flaws_commands", "test_tls_report", "test_hostile_servers",
     "test_directory", "test_corpus", "test_session_flood", "test_frozen", "test_limits",
     "test_lying_dns", "test_directory_ldap", "test_operator", "test_sandbox_sockets", "test_auth_backends",
@@ -48,14 +49,26 @@ LONG_FILES = (
 
 # The campaigns' short forms, unless the environment says something else.
 SHORT = {"BURST_SCALE": "0.1", "CORPUS": "150", "E2E_SHORT": "1", "FAULTS": "2", "FLOOD_SECONDS": "2", "FREEZE_SECONDS": "12",
-         "INSIDE_SECONDS": "1", "KILL_CALLS": "1", "KILL_SECONDS": "12", "MANY": "10000", "SOAK_SECONDS": "10",
-         "STORIES": "12", "UPGRADES": "2", "WAITING_SCALE": "0.25"}
+         "INSIDE_SECONDS": "1", "KILL_CALLS": "1", "KILL_SECONDS": "12", "MACHINES_SECONDS": "12",
+         "MANY": "10000", "SOAK_SECONDS": "10", "STORIES": "12", "UPGRADES": "2", "WAITING_SCALE": "0.25"}
 
 ENVIRONMENT = {name: os.environ.get(name, value) for name, value in SHORT.items()} | {
     "STAGEPOST_DNS_SEARCH": str(RELEASE / "tests/e2e/dns_search"),
     "STAGEPOST_DNS_TLSA": str(RELEASE / "tests/e2e/dns_tlsa")}
 
-FILES_BY_NAME = {path.stem: path for path in sorted((ROOT / "tests/e2e").rglob("test_*.py"))}
+
+
+def files_by_name():
+    """pytest tells files apart by their names alone: of two with the same one would not be run."""
+    found = {}
+    for path in sorted((ROOT / "tests/e2e").rglob("test_*.py")):
+        if path.stem in found:
+            sys.exit(f"{path} and {found[path.stem]} have the same name")
+        found[path.stem] = path
+    return found
+
+
+FILES_BY_NAME = files_by_name()
 LATE = []  # files: they take long and are not in LONG_FILES
 
 

@@ -49,8 +49,8 @@ OTHERS = {  # block: the test that runs it
     "stagepost-record.5/1": "test_record",
     "README.md/7": "test_mailboxes",
 }
-FILES_OF_TESTS = ({"README.md/2": "test_package.py", "stagepost-nodes.8/0": "test_nodes.py",
-                   "stagepost-trace.8/1": "test_nodes.py"} |
+FILES_OF_TESTS = ({"README.md/2": "test_package.py", "stagepost-nodes.8/0": "test_node_status.py",
+                   "stagepost-trace.8/1": "test_node_status.py"} |
                   {f"stagepost-backup.7/{number}": "test_manual_backup.py" for number in range(3)} |
                   {f"stagepost-users.7/{number}": "test_machine_users.py" for number in range(3)} |
                   {name: "test_first_day.py" for name in BLOCKS if name.startswith("stagepost-first-day.7/")})

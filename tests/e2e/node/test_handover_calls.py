@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: ISC
+"""kill -9 at every system call that changes a file, makes it durable or talks, of each process that has a part in
+a hand-over, at both nodes: what was answered 250 is stored, and only once ("make kill": at all of them)."""
+
+import os
+import random
+import time
+
+import pytest
+import strace
+from cluster import Cluster
+from smtp import Client
+from stagepost import POLL, is_root, wait_until
+from common.record import record
+
+SEED = int(os.environ.get("KILL_SEED", str(random.randrange(1 << 30))))
+SAMPLE = int(os.environ.get("KILL_CALLS", "2"))  # of each process; 0: every one
+LATE = 0.8  # seconds; by then what was told later is durable, too
+PARTS = [("core", "queue"), ("core", "send"), ("core", "handover"),
+         ("box", "noded"), ("box", "queue"), ("box", "send")]
+MAY_DOUBLE = [("box", "send")]  # it has yet to record what "local" has told it
+RECIPIENTS = ["ann@a.test", "bob@a.test"]
+
+pytestmark = pytest.mark.skipif(not is_root(), reason="only root traces other users' processes")
+
+
+class Campaign:
+    def __init__(self, cluster, most):
+        """MOST: copies that a recipient may get."""
+        self.cluster = cluster
+        self.most = most
+        self.number = 0
+        self.answered = 0
+        self.kills = {}
+        self.wrong = []
+
+    def send(self):
+        """(subject, whether it was answered for); a process that dies may refuse it, or answer nothing."""
+        self.number += 1
+        subject = f"message-{self.number}"
+        try:
+            with Client(self.cluster["core"]) as client:
+                reply = client.deliver("eve@x.test", RECIPIENTS, f"Subject: {subject}\r\n\r\nHello.\r\n".encode())
+        except OSError:
+            return subject, False
+        assert reply[:1] in "24", f"a kill made it refuse good mail: {reply}"
+        return subject, reply.startswith("250")
+
+    def copies(self, subject):
+        return [sum(f"Subject: {subject}\n".encode() in text
+                    for text in self.cluster["box"].maildir(recipient).messages()) for recipient in RECIPIENTS]
+
+    def settle(self, subject, is_answered, what):
+        if is_answered:
+            self.answered += 1
+            wait_until(lambda: min(self.copies(subject)) > 0, f"{what}: it is stored", 60)
+        for name in ("core", "box"):
+            self.cluster[name].wait_empty(60)
+        self.cluster.wait_settled("core", "box")
+        if max(self.copies(subject)) > self.most:
+            self.wrong.append(f"{what}: {self.copies(subject)} copies")
+        for name in ("core", "box"):
+            if self.cluster[name].log.strange:
+                self.wrong.append(f"{what}: {self.cluster[name].log.strange[:5]}")
+
+    def start_again(self):
+        """The supervisor starts what was killed at once then."""
+        for name in ("core", "box"):
+            mark = self.cluster[name].log.mark()
+            self.cluster[name].restart()
+        self.cluster["core"].log.wait("node_ready", node="box.test", since=0)
+        self.cluster["box"].log.wait("node_connected", since=mark, direction="in", node="core.test")
+
+
+def learn(campaign, name, program, folder):
+    """[(number of the thread, names of the call, N)] of that process while a message goes by."""
+    pid = campaign.cluster[name].pids(program)[0]
+    path = os.path.join(folder, f"{name}.{program}")
+    tracer = strace.Strace(pid, f"--trace={strace.ALL}", follow=True, output=path)
+    subject, is_answered = campaign.send()
+    campaign.settle(subject, is_answered, f"{name}: {program} is traced")
+    time.sleep(LATE)
+    tracer.end()
+    order = {thread: i for i, thread in enumerate(strace.threads(pid))}
+    return [(order[thread], names, n + 1) for (thread, names), often in sorted(strace.count(path).items())
+            if thread in order for n in range(often)]
+
+
+def kill_at(campaign, name, program, point):
+    """Whether the process got to that call."""
+    made = campaign.cluster[name]
+    thread, names, number = point
+    mark = made.log.mark()
+    pid = made.pids(program)[0]
+    threads = strace.threads(pid)
+    comes_later = thread >= len(threads)
+    tracer = strace.Strace(pid if comes_later else threads[thread], *strace.death(names, number),
+                           follow=comes_later, output="/dev/null")
+    what = f"{name}: {program} {point}"
+    try:
+        subject, is_answered = campaign.send()
+        end = time.monotonic() + LATE
+        while not tracer.has_ended() and time.monotonic() < end:
+            time.sleep(POLL / 2)
+    finally:
+        killed = tracer.has_ended()
+        tracer.end()
+    if killed:
+        made.log.wait("process_ended", since=mark, program=program, status="signal 9")
+    campaign.settle(subject, is_answered, what)
+    return killed
+
+
+@pytest.mark.parametrize("name,program", PARTS)
+def test_kills_at_calls(node, ground, name, program):
+    cluster = Cluster(node, ground, {"core": "core out", "box": "box"}, stages={"maildir": "box"})
+    cluster.wait_ready("core", "box")
+    campaign = Campaign(cluster, 2 if (name, program) in MAY_DOUBLE else 1)
+    begun = time.monotonic()
+    for _ in range(2):  # so that connections and mailboxes exist
+        campaign.settle(*campaign.send(), "first")
+    campaign.start_again()
+    points = learn(campaign, name, program, ground.directory("traces"))
+    assert points
+    chosen = points if SAMPLE == 0 else random.Random(SEED).sample(points, min(len(points), SAMPLE))
+    for point in chosen:
+        campaign.start_again()
+        campaign.kills[point] = kill_at(campaign, name, program, point)
+    assert not campaign.wrong, (SEED, campaign.wrong[:10])
+    print("\n  " + record(
+        f"kill-handover-{name}-{program}", title=f"kill -9 at every system call of {program} during a hand-over",
+        what=__doc__.replace("\n", " "), command="make kill",
+        counts={"calls": len(points), "tried": len(chosen), "kills": sum(campaign.kills.values()),
+                "messages answered 250": campaign.answered, "not stored once": len(campaign.wrong)},
+        seconds=time.monotonic() - begun, filesystem="ext4", zero=("not stored once",)))
