@@ -209,6 +209,7 @@ int queue_handed_greet(struct queue_intake *intake, struct str name, uint64_t ep
 	/* their removal from todo/ may have come after the last sync */
 	if (!node->is_undoing) {
 		node->is_undoing = true;
+		queue_aside_again(intake); /* nobody else may come who has that tried again */
 		return await_greeting(intake, node, durable_out);
 	}
 	node->is_undoing = false;

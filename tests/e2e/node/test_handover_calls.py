@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: ISC
-"""kill -9 at every system call that changes a file, makes it durable or talks, of each process that has a part in
-a hand-over, at both nodes: what was answered 250 is stored, and only once ("make kill": at all of them)."""
+"""At every system call that changes a file, makes it durable or talks, each process that has a part in a hand-over,
+at both nodes, is killed, or the call fails once: what was answered 250 is stored, and only once ("make kill": at all
+of them)."""
 
 import os
 import random
@@ -18,6 +19,9 @@ SAMPLE = int(os.environ.get("KILL_CALLS", "2"))  # of each process; 0: every one
 LATE = 0.8  # seconds; by then what was told later is durable, too
 PARTS = [("core", "queue"), ("core", "send"), ("core", "handover"),
          ("box", "noded"), ("box", "queue"), ("box", "send")]
+ERRORS = {"fsync": "EIO", "fdatasync": "EIO", "syncfs": "EIO", "sync_file_range": "EIO", "sendmsg": "EPIPE",
+          "sendto": "EPIPE", "recvmsg": "ECONNRESET", "recvfrom": "ECONNRESET", "accept4": "EMFILE",
+          "connect": "ECONNREFUSED", "openat": "EMFILE"}  # of others: no space
 MAY_DOUBLE = [("box", "send")]  # it has yet to record what "local" has told it
 RECIPIENTS = ["ann@a.test", "bob@a.test"]
 
@@ -72,7 +76,7 @@ class Campaign:
         self.cluster["box"].log.wait("node_connected", since=mark, direction="in", node="core.test")
 
 
-def learn(campaign, name, program, folder):
+def learn(campaign, name, program, folder, words):
     """[(number of the thread, names of the call, N)] of that process while a message goes by."""
     pid = campaign.cluster[name].pids(program)[0]
     path = os.path.join(folder, f"{name}.{program}")
@@ -83,18 +87,25 @@ def learn(campaign, name, program, folder):
     tracer.end()
     order = {thread: i for i, thread in enumerate(strace.threads(pid))}
     return [(order[thread], names, n + 1) for (thread, names), often in sorted(strace.count(path).items())
-            if thread in order for n in range(often)]
+            if thread in order for n in range(often)
+            if words is strace.death or names != ("write",)]  # these wake other threads, and never fail
 
 
-def kill_at(campaign, name, program, point):
-    """Whether the process got to that call."""
+def failure(names, number):
+    """The words for the NUMBERth of those calls to fail."""
+    calls = ",".join(names)
+    return [f"--trace={calls}", f"--inject={calls}:error={ERRORS.get(names[-1], 'ENOSPC')}:when={number}"]
+
+
+def disturb(campaign, name, program, point, words):
+    """Whether the process has died of it."""
     made = campaign.cluster[name]
     thread, names, number = point
     mark = made.log.mark()
     pid = made.pids(program)[0]
     threads = strace.threads(pid)
     comes_later = thread >= len(threads)
-    tracer = strace.Strace(pid if comes_later else threads[thread], *strace.death(names, number),
+    tracer = strace.Strace(pid if comes_later else threads[thread], *words(names, number),
                            follow=comes_later, output="/dev/null")
     what = f"{name}: {program} {point}"
     try:
@@ -106,13 +117,14 @@ def kill_at(campaign, name, program, point):
         killed = tracer.has_ended()
         tracer.end()
     if killed:
-        made.log.wait("process_ended", since=mark, program=program, status="signal 9")
+        made.log.wait("process_ended", since=mark, program=program)
     campaign.settle(subject, is_answered, what)
     return killed
 
 
+@pytest.mark.parametrize("words", [strace.death, failure], ids=["dies", "fails"])
 @pytest.mark.parametrize("name,program", PARTS)
-def test_kills_at_calls(node, ground, name, program):
+def test_at_each_call(node, ground, name, program, words):
     cluster = Cluster(node, ground, {"core": "core out", "box": "box"}, stages={"maildir": "box"})
     cluster.wait_ready("core", "box")
     campaign = Campaign(cluster, 2 if (name, program) in MAY_DOUBLE else 1)
@@ -120,16 +132,17 @@ def test_kills_at_calls(node, ground, name, program):
     for _ in range(2):  # so that connections and mailboxes exist
         campaign.settle(*campaign.send(), "first")
     campaign.start_again()
-    points = learn(campaign, name, program, ground.directory("traces"))
+    points = learn(campaign, name, program, ground.directory("traces"), words)
     assert points
     chosen = points if SAMPLE == 0 else random.Random(SEED).sample(points, min(len(points), SAMPLE))
     for point in chosen:
         campaign.start_again()
-        campaign.kills[point] = kill_at(campaign, name, program, point)
+        campaign.kills[point] = disturb(campaign, name, program, point, words)
     assert not campaign.wrong, (SEED, campaign.wrong[:10])
     print("\n  " + record(
-        f"kill-handover-{name}-{program}", title=f"kill -9 at every system call of {program} during a hand-over",
+        f"handover-{words.__name__}-{name}-{program}",
+        title=f"{words.__name__} at every system call of {program} during a hand-over",
         what=__doc__.replace("\n", " "), command="make kill",
-        counts={"calls": len(points), "tried": len(chosen), "kills": sum(campaign.kills.values()),
+        counts={"calls": len(points), "tried": len(chosen), "ends": sum(campaign.kills.values()),
                 "messages answered 250": campaign.answered, "not stored once": len(campaign.wrong)},
         seconds=time.monotonic() - begun, filesystem="ext4", zero=("not stored once",)))
