@@ -127,7 +127,9 @@ def invocations(node, message):
         "limits": [["limits"]],
         "mailbox list": [], "mailbox status": [], "mailbox repair": [],  # likewise
         "mailq": [["mailq"]],
+        "node drain": [],  # test_node_drain.py has it
         "node list": [["node", "list"], ["node", "list", "core"]],
+        "nodes": [],  # test_node_status.py has it
         "queue list": [["queue", "list"], ["queue", "list", "--user", "nobody"]],
         "queue show": [["queue", "show", message["id"]]],
         "queue stats": [["queue", "stats"], ["queue", "stats", "--by", "reason"],
