@@ -7,6 +7,7 @@ import argparse
 import json
 import os
 import pathlib
+import signal
 import statistics
 import subprocess
 import sys
@@ -357,7 +358,13 @@ def print_report(report):
 PARTS = {"chains": measure_chains, "more": measure_more, "drain": measure_drain}
 
 
+def stop_on_signal(number, _):
+    raise SystemExit(128 + number)
+
+
 def main():
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, stop_on_signal)
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", default="build", help="where the programs are")
     parser.add_argument("--messages", type=int, default=5000, help="of a run")
