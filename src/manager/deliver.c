@@ -176,7 +176,8 @@ static bool is_delivery_due(struct manager *manager, struct message *message, ui
 		return false;
 	}
 	if (!leaves && (outcome_is_postponed(delivery, envelope->release_us, now_us) ||
-			hold_find(manager, message->id) != NULL))
+			(handed_is_draining(manager->handed) && /* else decide() has looked */
+			 hold_find(manager, message->id) != NULL)))
 		return false;
 	if (deliver_blocked_by(manager, message, delivery) != NULL) {
 		if (is_too_old_to_wait(manager, message, now_us))
@@ -362,8 +363,8 @@ static void add_company(struct manager *manager, struct message *message, int64_
 	}
 }
 
-/* An operator wants all of it tried: it probes each host, service and group of nodes that one of its
- * deliveries waits for. For a place in a class of hosts it waits like others. */
+/* An operator wants all of it tried: it probes each host, service and group of nodes that one of
+ * its deliveries waits for. For a place in a class of hosts it waits like others. */
 static void probe_all_obstacles(struct manager *manager, struct message *message)
 {
 	for (size_t i = 0; i < message->control->delivery_count; i++) {
@@ -372,9 +373,9 @@ static void probe_all_obstacles(struct manager *manager, struct message *message
 						  ? deliver_blocked_by(manager, message, delivery)
 						  : NULL;
 
-		enum queue_trigger_kind kind =
-			trigger != NULL ? queue_trigger_kind(trigger_name(trigger))
-					: QUEUE_TRIGGER_OTHER;
+		enum queue_trigger_kind kind = trigger != NULL
+						       ? queue_trigger_kind(trigger_name(trigger))
+						       : QUEUE_TRIGGER_OTHER;
 
 		if (kind == QUEUE_TRIGGER_HOST || kind == QUEUE_TRIGGER_SERVICE ||
 		    kind == QUEUE_TRIGGER_NODES)

@@ -358,11 +358,16 @@ static void note_where_from(const struct message *message)
 		     log_number(size, (int64_t)message->control->envelope->size));
 }
 
-static void begin_life_of_message(struct manager *manager, struct message *message, struct str text)
+/* IS_FIRST: this process has not read it before. Later its hold may have been released. */
+static void begin_life_of_message(struct manager *manager, struct message *message, struct str text,
+				  bool is_first)
 {
 	int error = message_read(manager, message, text);
 	enum message_event event = event_of_reading(message, error);
 
+	if (error == 0 && is_first && message_facts_are_s4(message->facts) &&
+	    message->control->envelope->is_held)
+		hold_take_over(manager, message);
 	if (message->is_new)
 		note_where_from(message);
 	if (event == MESSAGE_NOT_MAPPED && package_map(manager, message))
@@ -385,7 +390,7 @@ void life_wake(struct manager *manager, struct sleeper *sleeper, bool is_retry,
 	message->is_retry = is_retry;
 	if (probe != NULL)
 		trigger_probe(manager->triggers, probe, message);
-	begin_life_of_message(manager, message, STR(""));
+	begin_life_of_message(manager, message, STR(""), message->facts.is_found);
 }
 
 void life_begin(struct manager *manager, const struct queue_link_notice *notice)
@@ -398,7 +403,7 @@ void life_begin(struct manager *manager, const struct queue_link_notice *notice)
 	message->is_sound = true; /* "queue" has just computed their checksum */
 	message->is_new = notice->text.length > 0;
 	tally_add(&manager->taken, os_clock_monotonic_us());
-	begin_life_of_message(manager, message, notice->text);
+	begin_life_of_message(manager, message, notice->text, true);
 }
 
 void life_forget(struct manager *manager, struct message *message)

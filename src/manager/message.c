@@ -215,8 +215,6 @@ int message_read(struct manager *manager, struct message *message, struct str te
 	message->facts.is_found = false;
 	if (message->control->envelope->trigger.length > 0) /* set by whoever queued it */
 		triggers_look(manager->triggers, message->control->envelope->trigger);
-	if (message_facts_are_s4(message->facts) && message->control->envelope->is_held)
-		hold_take_over(manager, message);
 	if (message->control->is_mapped)
 		take_written_deliveries(manager, message);
 	else

@@ -8,6 +8,7 @@ import smtplib
 import subprocess
 import time
 
+import pytest
 from cluster import Cluster
 from smtp import Client
 from stagepost import PATIENCE, as_user, free_port, wait_until
@@ -187,3 +188,28 @@ def test_the_time_of_release_is_kept(node, ground):
     wait_until(lambda: states(cluster, "two"), "it is put off there")
     after = states(cluster, "two")["user@domain.test"]
     assert (after["attempts"], after["until"]) == (0, before["until"]), after
+
+
+@pytest.mark.parametrize("drained,away", [("edge", "core"), ("core", "box")])
+def test_what_was_held_before_it_was_tried_is_released_once(node, ground, drained, away):
+    """Mail that is to be looked up at the other node, and mail that was."""
+    cluster = Cluster(node, ground, {"dir": "", "edge": "", "core": "core", "box": "box"},
+                      stages={"arrive": "core", "maildir": "box"})
+    cluster.wait_ready("edge", "core")
+    cluster.wait_ready("core", "box")
+    mark = cluster[drained].log.mark()
+    cluster[away].stop()
+    cluster[drained].log.wait("node_lost", since=mark, node=f"{away}.test")
+    assert send(cluster["edge"], "bob@a.test").startswith("250")
+    cluster[drained].log.wait("trigger_set", trigger=f"nodes.{away}")
+    (message,) = cluster.queue(drained)
+    cluster.run("queue", "hold", message["id"], at=drained)
+    cluster.run("node", "drain", f"{drained}.test")
+    cluster[away].start()
+    wait_until(lambda: not cluster.queue(drained) and cluster.queue(away), "the other has it")
+    assert len(json_lines(cluster.run("queue", "list", "--held", "--json", at=away))) == 1
+    cluster.run("node", "activate", f"{drained}.test")
+    cluster.run("queue", "release", "--all", at=away)
+    cluster["box"].maildir("bob@a.test").wait(1)
+    for name in ("core", "box"):
+        cluster[name].wait_empty()
