@@ -163,10 +163,7 @@ def kill_at(scene, way, point):
     name, thread, names, number = point
     mark = scene.mx.log.mark()
     pid = scene.mx.pids(name)[0]  # of two decoders, the one that learn() has followed
-    threads = strace.threads(pid)
-    comes_later = thread >= len(threads)  # libunbound's begins with the first question
-    tracer = strace.Strace(pid if comes_later else threads[thread], *strace.death(names, number),
-                           follow=comes_later, output="/dev/null")
+    tracer = strace.at_thread(pid, thread, strace.death(names, number))
     try:
         send(scene, way)
         scene.settle()

@@ -55,6 +55,14 @@ class Strace:
         self.process.stderr.close()
 
 
+def at_thread(pid, number, words, output="/dev/null"):
+    """Does WORDS, such as death(), to the NUMBERth thread of PID, which may come later (libunbound's
+    begins with the first question)."""
+    there = threads(pid)
+    comes_later = number >= len(there)
+    return Strace(pid if comes_later else there[number], *words, follow=comes_later, output=output)
+
+
 def count(path):
     """{(thread, names of a call): how often} in what strace wrote to PATH."""
     forms = {name: names for names in CALLS for name in names}
